@@ -101,7 +101,7 @@ picture: install  ## write what the demo shows again, as the picture of the READ
 	@$(BIN)/python demo/tour.py --svg docs/tour.svg
 
 snapshots: install  ## write what agents see of each recipe again, to be looked at with git diff
-	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python -m pytest -q -n 0 tests/plan/test_session.py -k Snapshots
+	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python -m pytest -q -n 0 tests/plan/test_session.py tests/plan/test_golden.py -k "Snapshots or as_it_was"
 
 lock: install  ## resolve pyproject.toml again into requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \

@@ -121,7 +121,11 @@ class ForkServer:
         self._one_at_a_time = threading.Lock()
         with theirs:
             command = [sys.executable, ENTRY_POINTS, str(theirs.fileno())]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], cwd="/")
+            # It outlives the test that needs it first, whose marks are not for it.
+            env = {name: value for name, value in os.environ.items() if not name.startswith("BN_TEST_MARK")}
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], cwd="/", env=env
+            )
         trial = int(self._socket.recv(20) or 0)
         self.has_forks = trial > 0 and os.waitstatus_to_exitcode(os.waitpid(trial, 0)[1]) == 0
 

@@ -11,6 +11,12 @@ from scripted_agent.work_tools import Refusal, Task, WorkTools
 MAX_TAKE_TRIES = 5
 """Tasks that are tried when others take them first."""
 
+INTERRUPTED = "was interrupted"
+"""What a prompt says if another agent has begun the task."""
+
+DO_NOT_COMMIT = "Do not commit"
+"""What a prompt says if whoever runs the agent commits."""
+
 STEPS = ("look for a task", "take it", "do it and run its tests", "report")
 
 
@@ -74,7 +80,8 @@ class Turn:
         )
         if held is not None:
             held = await self.work.move(held, "in_progress")
-            await self.reports.say(f"Going on with {held.id}: {held.title}")
+            how = "Going on with" if INTERRUPTED in self._prompt else "Working on"
+            await self.reports.say(f"{how} {held.id}: {held.title}")
         task = held or await self.take()
         if task is not None:
             await self.reports.plan(STEPS, 2)
@@ -120,12 +127,16 @@ class Turn:
             return
         for learned in done.learned:
             await self.work.note("learning", learned)
-        try:
-            await self._executor.commit(f"{task.title}\n\n{done.summary}")
-        except Rejected:
-            await self.reports.say("What I changed is not committed: that was not allowed.")
+        if DO_NOT_COMMIT not in self._prompt:
+            await self._commit(f"{task.title}\n\n{done.summary}")
         await self.finish(task)
         await self.summarise(f"{task.title}: {done.summary}.")
+
+    async def _commit(self, message: str) -> None:
+        try:
+            await self._executor.commit(message)
+        except Rejected:
+            await self.reports.say("What I changed is not committed: that was not allowed.")
 
     async def finish(self, task: Task) -> None:
         """Sets a task to done."""

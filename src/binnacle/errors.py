@@ -23,6 +23,7 @@
     │   └── AgentLimited    E_AGENT_LIMITED      its model takes no more requests for now
     ├── BridgeError         E_BRIDGE             a script or its host failed; the code says how
     ├── GitError            E_GIT                git failed
+    │   └── RemoteUnreachable E_REMOTE_UNREACHABLE the git remote of a run does not answer
     ├── HookFailed          E_HOOK_FAILED        a required hook failed
     ├── Refused             E_REFUSED            a rule of the work model forbids it
     │   ├── Duplicate       E_DUPLICATE          it exists already
@@ -251,6 +252,11 @@ class HookFailed(BinnacleError):
 
 class GitError(BinnacleError):
     code = "E_GIT"
+
+
+class RemoteUnreachable(GitError):
+    code = "E_REMOTE_UNREACHABLE"
+    retryable = True
 
 
 class Refused(BinnacleError):

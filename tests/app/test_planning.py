@@ -85,30 +85,30 @@ def begun(store, project, terms: SessionTerms, **options):
 def test_a_session_is_opened_under_what_follows_from_its_terms(project, store):
     do(store, features.add, "auth", {})
     task = put(store, "One", discipline="tester", feature="auth")
-    session = begun(store, project, SessionTerms("yap", task=task.id), name="goose")
+    session = begun(store, project, SessionTerms("chat", task=task.id), name="goose")
     assert (session.recipe, session.discipline, session.feature, session.task_id, session.name) == (
-        *("yap", "tester", "auth", task.id, "goose"),
+        *("chat", "tester", "auth", task.id, "goose"),
     )
 
 
 class TestServing:
     def test_a_session_lasts_as_long_as_its_server(self, project, store):
-        with serving_session(project, SessionTerms("yap")) as session:
+        with serving_session(project, SessionTerms("chat")) as session:
             assert see(store, sessions.get, session).status == "active"
         assert see(store, sessions.get, session).status == "aborted"
 
     def test_it_also_ends_when_the_server_fails(self, project, store):
-        with pytest.raises(OSError, match="broken"), serving_session(project, SessionTerms("yap")) as session:
+        with pytest.raises(OSError, match="broken"), serving_session(project, SessionTerms("chat")) as session:
             raise OSError("broken")
         assert see(store, sessions.get, session).status == "aborted"
 
     def test_one_that_was_completed_stays_so(self, project, store):
-        with serving_session(project, SessionTerms("yap")) as session:
+        with serving_session(project, SessionTerms("chat")) as session:
             do(store, sessions.complete, session, reason="all done")
         assert see(store, sessions.get, session).status == "complete"
 
     @pytest.mark.parametrize(
-        "terms", [SessionTerms("yapp"), SessionTerms("yap", "nobody"), SessionTerms("yap", task="bn-000")], ids=str
+        "terms", [SessionTerms("yapp"), SessionTerms("chat", "nobody"), SessionTerms("chat", task="bn-000")], ids=str
     )
     def test_what_cannot_be_planned_is_not_begun(self, project, store, terms):
         with pytest.raises(NotFound), serving_session(project, terms):
@@ -175,7 +175,7 @@ class TestKept:
 
     def test_the_prompt_is_as_things_stand_now(self, project, store, session):
         task = put(store, "One")
-        served = SessionRequest(SessionTerms("task_execution", task=task.id), session.id)
+        served = SessionRequest(SessionTerms("task", task=task.id), session.id)
         assert "One" in prompt_of(project, served)
         put(store, "Two", depends_on=(task.id,))
         assert "Two" in prompt_of(project, served)

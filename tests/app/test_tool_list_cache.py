@@ -42,8 +42,8 @@ def test_the_list_is_made_once_and_kept(cache, kept):
 def test_every_recipe_has_a_list_of_its_own(cache, kept):
     for _ in range(2):
         kept("loop")
-        kept("yap")
-    assert kept.made == ["loop", "yap"]
+        kept("chat")
+    assert kept.made == ["loop", "chat"]
 
 
 def test_a_changed_program_makes_it_anew(cache, kept, monkeypatch):

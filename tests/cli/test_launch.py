@@ -106,8 +106,8 @@ def folders(bn: Bn) -> list[str]:
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_gets_the_tools_of_its_recipe_and_no_others(bn, launch, client):
     calls = [["create_task", {"title": "From the client"}], ["delete_task", {"id": "bn-1"}]]
-    met = launch(client, "--recipe", "yap", part={"calls": calls})
-    assert met["tools"] == [tool["name"] for tool in bn("plan", "show", "yap")["tools"]]
+    met = launch(client, "--recipe", "chat", part={"calls": calls})
+    assert met["tools"] == [tool["name"] for tool in bn("plan", "show", "chat")["tools"]]
     added, refused = met["results"]
     assert not added["isError"]
     assert refused["structuredContent"]["error"]["code"] == "E_TOOL_DISABLED"
@@ -118,11 +118,11 @@ def test_a_client_gets_the_tools_of_its_recipe_and_no_others(bn, launch, client)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_gets_the_prompt_and_finds_the_files_written(bn, launch, client):
     task = bn.add("Mend the login")
-    words = ("--recipe", "task_intents", "--task", task[:6], "--input", "Be quick")
+    words = ("--recipe", "report", "--task", task[:6], "--input", "Be quick")
     met = launch(client, *words, "--", "--model", "x y", "--", "-H", part={})
     assert {"context.json", "prompt.md", "mcp.json"} <= met["files"].keys()
     context = json.loads(met["files"]["context.json"])
-    assert (context["recipe"], context["task"]) == ("task_intents", task)
+    assert (context["recipe"], context["task"]) == ("report", task)
     prompt = met["files"]["prompt.md"].strip()
     assert prompt in met["argv"]
     assert "Mend the login" in prompt
@@ -136,17 +136,17 @@ def test_two_at_once_never_see_each_others_plan(bn, launch, tmp_path):
     one = {"calls": [["delete_task", {"id": "bn-1"}]], "waits_for": str(tmp_path / "second")}
     other = {"calls": [["create_task", {"title": "No"}]], "waits_for": str(tmp_path / "first")}
     started = [
-        launch.begin("claude", "--recipe", "yap", part=one, record="first"),
-        launch.begin("goose", "--recipe", "task_intents", part=other, record="second"),
+        launch.begin("claude", "--recipe", "chat", part=one, record="first"),
+        launch.begin("goose", "--recipe", "report", part=other, record="second"),
     ]
     assert [process.wait(timeout=WAIT) for process in started] == [0, 0]
     first, second = launch.met("first"), launch.met("second")
-    assert first["tools"] == [tool["name"] for tool in bn("plan", "show", "yap")["tools"]]
-    assert second["tools"] == [tool["name"] for tool in bn("plan", "show", "task_intents")["tools"]]
+    assert first["tools"] == [tool["name"] for tool in bn("plan", "show", "chat")["tools"]]
+    assert second["tools"] == [tool["name"] for tool in bn("plan", "show", "report")["tools"]]
     for met in (first, second):
         assert met["results"][0]["structuredContent"]["error"]["code"] == "E_TOOL_DISABLED"
-    assert json.loads(first["files"]["context.json"])["recipe"] == "yap"
-    assert json.loads(second["files"]["context.json"])["recipe"] == "task_intents"
+    assert json.loads(first["files"]["context.json"])["recipe"] == "chat"
+    assert json.loads(second["files"]["context.json"])["recipe"] == "report"
     assert first["files"]["prompt.md"] != second["files"]["prompt.md"]
 
 
@@ -154,11 +154,11 @@ def test_a_discipline_brings_its_own_servers(bn, launch):
     servers = {"docs": {"command": "docs-server", "args": ["--fast"]}}
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
     bn("trust", "docs", "--yes")
-    met = launch("claude", "--recipe", "enrichment", "--discipline", "testing", part={})
+    met = launch("claude", "--recipe", "enrich", "--discipline", "testing", part={})
     assert list(met["servers"]) == ["bns", "docs"]
     assert met["servers"]["docs"] == servers["docs"]
     # Where other servers join ours, the client does not connect to them a second time.
-    met = launch("claude", "--recipe", "task_execution", "--discipline", "testing", part={})
+    met = launch("claude", "--recipe", "task", "--discipline", "testing", part={})
     assert list(met["servers"]) == ["bns"]
 
 
@@ -169,7 +169,7 @@ def test_what_nobody_trusted_is_not_given_to_a_client(bn, launch):
         "web": {"url": "https://example.org/mcp"},
     }
     bn("discipline", "add", "testing", "--upstreams", "-", stdin=json.dumps(servers))
-    words = ("--recipe", "enrichment", "--discipline", "testing")
+    words = ("--recipe", "enrich", "--discipline", "testing")
     met = launch("claude", *words, part={}, env={"BN_USER": "ann"})
     assert list(met["servers"]) == ["bns"]
 
@@ -180,7 +180,7 @@ def test_no_agent_starts_a_client(bn):
 
 
 def test_the_prompt_may_take_standard_input(launch):
-    met = launch("goose", "--recipe", "braindump", "--input", "-", part={}, stdin="First this,\nthen that")
+    met = launch("goose", "--recipe", "brainstorm", "--input", "-", part={}, stdin="First this,\nthen that")
     assert "First this,\nthen that" in met["files"]["prompt.md"]
 
 
@@ -202,7 +202,7 @@ def test_the_session_ends_with_the_client_and_what_it_reported_counts(bn, launch
     task = bn.add("One")
     launch(
         "claude",
-        *("--recipe", "task_intents", "--task", task),
+        *("--recipe", "report", "--task", task),
         part={"calls": [["report_done", {"summary": "It works now"}]]},
     )
     (session,) = look()
@@ -263,7 +263,7 @@ def test_the_keys_of_a_terminal_reach_the_client_once(launch, look):
 
 def test_what_a_killed_bn_left_undecided_is_decided_by_the_next(bn, launch, look, tmp_path):
     task = bn.add("One")
-    words = ("--recipe", "task_intents", "--task", task)
+    words = ("--recipe", "report", "--task", task)
     process = launch.begin("claude", *words, part={"waits_for": str(tmp_path / "never")}, record="first")
     left = launch.met("first")
     try:
@@ -285,9 +285,9 @@ def test_what_a_killed_bn_left_undecided_is_decided_by_the_next(bn, launch, look
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_print_shows_the_command_and_does_nothing(bn, client, tmp_path):
-    words = ("plan", "launch", client, "--recipe", "yap", "--input", "Say: 'hello'", "--print")
+    words = ("plan", "launch", client, "--recipe", "chat", "--input", "Say: 'hello'", "--print")
     shown = bn(
-        "plan", "launch", client, "--recipe", "yap", "--input", "Say: 'hello'", "--print", "--", "--model", "x y"
+        "plan", "launch", client, "--recipe", "chat", "--input", "Say: 'hello'", "--print", "--", "--model", "x y"
     )
     assert shown["command"][0] == client
     assert shown["command"][-2:] == ["--model", "x y"]
@@ -331,7 +331,7 @@ def test_a_client_that_is_not_there_begins_nothing(bn, launch, client, tmp_path)
         (["--recipe", "yep"], "E_NOT_FOUND"),
         (["--task", "bn-ffff"], "E_NOT_FOUND"),
         (["--discipline", "nobody"], "E_NOT_FOUND"),
-        (["--recipe", "yap", "--input", "x" * 50_001], "E_INVALID_PARAMS"),
+        (["--recipe", "chat", "--input", "x" * 50_001], "E_INVALID_PARAMS"),
     ],
 )
 def test_a_session_that_cannot_be_is_not_begun(bn, launch, look, words, code):
@@ -345,7 +345,7 @@ def test_a_prompt_longer_than_a_command_line_may_be_is_refused(bn, launch, look)
     launch.install("claude")
     recipes = bn.repo / ".binnacle" / "recipes"
     recipes.mkdir(parents=True)
-    (recipes / "vast.yaml").write_text("description: without measure\nextends: task_execution\nbudget: 200000\n")
+    (recipes / "vast.yaml").write_text("description: without measure\nextends: task\nbudget: 200000\n")
     task = bn.add("One")
     for number in range(8):
         bn("task", "comment", task, f"{number} " + "word " * 3_900)

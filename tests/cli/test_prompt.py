@@ -13,7 +13,7 @@ def auth(bn) -> str:
 
 
 def test_the_prompt_and_what_each_section_costs(bn, auth):
-    found = bn("prompt", "show", "task_execution", "--task", auth, "--input", "Keep it small.")
+    found = bn("prompt", "show", "task", "--task", auth, "--input", "Keep it small.")
     assert set(found) == {"recipe", "prompt", "sections", "tokens"}
     sections = [one["name"] for one in found["sections"]]
     assert sections[0] == "project"
@@ -23,13 +23,13 @@ def test_the_prompt_and_what_each_section_costs(bn, auth):
     for text in ("Build the form", "Logging in.", "You test.", "Keep it small."):
         assert text in found["prompt"]
     assert "task_status" not in found["prompt"]
-    assert found["tokens"] == bn("plan", "show", "task_execution", "--task", auth)["tokens"] | {
+    assert found["tokens"] == bn("plan", "show", "task", "--task", auth)["tokens"] | {
         name: found["tokens"][name] for name in ("prompt", "total")
     }
 
 
 def test_the_input_may_come_from_stdin(bn):
-    assert "Two\nlines." in bn("prompt", "show", "braindump", "--input", "-", stdin="Two\nlines.\n")["prompt"]
+    assert "Two\nlines." in bn("prompt", "show", "brainstorm", "--input", "-", stdin="Two\nlines.\n")["prompt"]
 
 
 def test_without_a_recipe_it_is_the_default_one(bn):
@@ -37,8 +37,8 @@ def test_without_a_recipe_it_is_the_default_one(bn):
 
 
 def test_people_see_the_prompt_and_below_it_the_costs(bn, auth):
-    text = bn.human("prompt", "show", "task_execution", "--task", auth)
-    prompt = bn("prompt", "show", "task_execution", "--task", auth)["prompt"]
+    text = bn.human("prompt", "show", "task", "--task", auth)
+    prompt = bn("prompt", "show", "task", "--task", auth)["prompt"]
     assert text.startswith(prompt.rstrip())
     table = text[len(prompt.rstrip()) :].split("\n")
     assert table[2].split() == ["SECTION", "TOKENS", "LEFT", "OUT"]
@@ -64,15 +64,17 @@ def test_a_template_is_written_once_and_used_at_once(bn):
     found = bn("prompt", "template")
     assert bn.human("prompt", "template") == found["template"]
     assert {"spec", "tasks", "history"} <= set(found["variables"])
-    bn.add("Build the form")
+    task = bn.add("Build the form")
     made = bn("prompt", "template", "-o", ".binnacle/prompts/run.md")
     assert (bn.repo / ".binnacle/prompts/run.md").read_text() == found["template"]
     assert "bn run uses it" in made["next"]
     assert bn.fails("prompt", "template", "-o", ".binnacle/prompts/run.md")["code"] == "E_DUPLICATE"
     bn("prompt", "template", "-o", ".binnacle/prompts/run.md", "--force")
-    shown = bn("prompt", "show", "loop", "--template", ".binnacle/prompts/run.md", "--input", "Keep it small.")
-    assert "Build the form" in shown["prompt"]
-    assert "## Spec\n\nKeep it small.\n" in shown["prompt"]
+    words = ("prompt", "show", "loop", "--template", ".binnacle/prompts/run.md", "--task", task)
+    shown = bn(*words, "--input", "Keep it small.")
+    assert f"## Your task\n\n**{task}: Build the form**" in shown["prompt"]
+    assert "## What was asked for\n\nKeep it small.\n" in shown["prompt"]
+    assert "## Where you work and what you may do\n" in shown["prompt"], "as the agent of a run reads it"
     assert shown["sections"][0]["name"] == "template"
 
 

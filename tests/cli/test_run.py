@@ -149,8 +149,6 @@ class TestTerminal:
         terminal.press("Mind the gap\r")
         terminal.wait_for("may the agent do this? Edit one.py")
         terminal.press("y")
-        terminal.wait_for("may the agent do this?")
-        terminal.press("y")
         terminal.wait_for("iteration 2")
         terminal.wait_for("may the agent do this? Edit two.py")
         terminal.press("n")

@@ -229,3 +229,22 @@ def test_people_are_told_how_many_are_left(many):
     assert "more" not in many.human("task", "list", "-n", "50", "--offset", "96")
     assert "there are 146" in many.human("task", "list", "--offset", "500")
     assert "more" not in many.human("task", "list", "-n", "0")
+
+
+def test_what_exists_is_left_out_and_named_if_the_caller_wants_that(bn):
+    known = bn("task", "add", "Write the tests")["tasks"][0]["id"]
+    added = bn("task", "add", "Write tests", "Ship it", "--skip-duplicates")
+    assert [task["title"] for task in added["tasks"]] == ["Ship it"]
+    assert added["skipped"] == [{"title": "Write tests", "existing": known, "existing_title": "Write the tests"}]
+    shown = bn.run("task", "add", "write tests", "--skip-duplicates", "-H").out
+    assert shown == f"skipped 'write tests': {known} exists, 'Write the tests'\n"
+
+
+def test_a_task_says_which_requirements_it_covers(bn):
+    made = bn("task", "add", "One", "--covers", "R1", "--covers", "R12")["tasks"][0]["id"]
+    assert bn("task", "show", made)["task"]["covers"] == ["R1", "R12"]
+    assert "R1, R12" in bn.run("task", "show", made, "-H").out
+    bn("task", "update", made, "--covers", "R7")
+    assert bn("task", "show", made)["task"]["covers"] == ["R7"]
+    bn("task", "update", made, "--covers", "")
+    assert "covers" not in bn("task", "show", made)["task"]

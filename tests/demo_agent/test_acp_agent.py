@@ -103,7 +103,7 @@ def test_sessions_work_at_the_same_time_each_with_its_own_servers(shop, env):
         await add(shop, env, listed)
         async with agent(env) as driver:
             first = await driver.open(shop, started("loop", env))
-            servers = [started("planning", env)]
+            servers = [started("plan", env)]
             second = (await driver.request("session/new", cwd=str(shop), mcpServers=servers))["sessionId"]
             await asyncio.gather(driver.prompt(first, prompt(listed)), driver.prompt(second, prompt(listed)))
             assert "Planned 2 tasks, 0 of them new" in driver.said()

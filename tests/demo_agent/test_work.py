@@ -23,7 +23,7 @@ def prompt(listed: str) -> str:
 async def add(shop, env, listed: str) -> None:
     """Has the tasks planned by an agent of its own."""
     async with agent(env) as driver:
-        session = await driver.open(shop, started("planning", env))
+        session = await driver.open(shop, started("plan", env))
         assert (await driver.prompt(session, prompt(listed)))["stopReason"] == "end_turn"
 
 
@@ -34,12 +34,12 @@ async def notes(shop, env) -> list[str]:
 def test_it_plans_what_the_specification_lists_and_nothing_twice(shop, env):
     async def scenario() -> None:
         listed = "- First\n  Do it so.\n- Second (depends on 1)\n- [x] Old\n"
-        async with served(shop, env, "planning") as server, agent(env) as driver:
+        async with served(shop, env, "plan") as server, agent(env) as driver:
             session = await driver.open(shop, server)
             await driver.prompt(session, prompt(listed))
             assert "Planned 3 tasks, 2 of them new" in driver.said()
         async with agent(env) as driver:
-            session = await driver.open(shop, started("planning", env))
+            session = await driver.open(shop, started("plan", env))
             await driver.prompt(session, prompt(f"{listed}- Third (after Second)\n"))
             assert "1 of them new" in driver.said()
         found = {one["title"]: one for one in (await bn(shop, env, "task", "list"))["tasks"]}
@@ -249,7 +249,7 @@ def test_a_task_that_it_holds_is_gone_on_with(shop, env):
             held = next(one for one in (await bn(shop, env, "task", "list"))["tasks"] if one.get("claimed_by"))
             async with agent(env | {"BN_MCP_SESSION": held["claimed_by"]}) as driver:
                 session = await driver.open(shop, server)
-                await driver.prompt(session, prompt(listed))
+                await driver.prompt(session, f"{prompt(listed)}\nThis iteration was interrupted.")
                 assert f"Going on with {held['id']}" in driver.said()
                 assert "task-next" not in driver.calls()
         assert await tasks(shop, env) == {"Greet": "done", "Other": "pending"}

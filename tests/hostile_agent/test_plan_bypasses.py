@@ -19,7 +19,7 @@ def test_a_shell_in_a_loop_deletes_no_task(bn, hostile):
 
 def test_a_shell_of_one_task_finishes_no_other(bn, hostile):
     own, other = bn.add("Own"), bn.add("Somebody's")
-    agent = hostile(recipe="task_execution", task_id=own)
+    agent = hostile(recipe="task", task_id=own)
     error = agent.bn("task", "done", other).error
     assert error["code"] == "E_REFUSED"
     assert "is not the task of this session" in error["message"]
@@ -34,7 +34,7 @@ def test_a_shell_of_one_task_finishes_no_other(bn, hostile):
 
 def test_limits_on_parameters_hold_for_options(bn, hostile):
     task = bn.add("One", "-d", "as it was")
-    agent = hostile(recipe="opus_review")
+    agent = hostile(recipe="review")
     error = agent.bn("task", "update", task, "--title", "Another").error
     assert (error["code"], error["details"]["parameter"]) == ("E_INVALID_PARAMS", "title")
     for tag in ("+mine", "-urgent", "-sky"):
@@ -47,13 +47,13 @@ def test_limits_on_parameters_hold_for_options(bn, hostile):
 @pytest.mark.parametrize("option", ["--hints", "--pseudocode", "--feature", "--discipline", "--parent", "--title"])
 def test_clearing_a_field_is_changing_it(bn, hostile, option):
     task = bn.add("One", "--hints", "look twice", "--pseudocode", "1. look")
-    error = hostile(recipe="opus_review").bn("task", "update", task, option, "").error
+    error = hostile(recipe="review").bn("task", "update", task, option, "").error
     assert (error["code"], error["details"]["parameter"]) == ("E_INVALID_PARAMS", option.lstrip("-"))
     assert bn("task", "show", task)["task"]["hints"] == "look twice"
 
 
 def test_new_tasks_are_what_the_recipe_makes_them(bn, hostile):
-    agent = hostile(recipe="braindump")
+    agent = hostile(recipe="brainstorm")
     for words in (["--status", "pending"], []):
         assert agent.bn("task", "add", f"Thought {len(words)}", *words).code == 0
     assert {task["status"] for task in bn("task", "list")["tasks"]} == {"draft"}
@@ -122,7 +122,7 @@ def test_no_server_with_more_is_started_in_the_shell_of_a_session(bn, hostile):
 
 def test_a_tool_called_from_a_shell_is_held_to_the_plan(bn, hostile):
     own, other = bn.add("Own"), bn.add("Somebody's")
-    agent = hostile(recipe="task_execution", task_id=own)
+    agent = hostile(recipe="task", task_id=own)
     for tool, given, code in (
         ("task_delete", {"id": other}, "E_TOOL_DISABLED"),
         ("task_status", {"id": other, "status": "done"}, "E_REFUSED"),
@@ -163,7 +163,7 @@ class TestDenials:
         assert bn("discipline", "show", "reader")["discipline"]["denied_tools"] == ["task_*", "queue_*"]
 
     def test_nor_by_the_tool_of_the_recipe_that_shapes_disciplines(self, bn, client):
-        talk = client().pipe(options=("--recipe", "discuss", "--discipline", "reader"))
+        talk = client().pipe(options=("--recipe", "disciplines", "--discipline", "reader"))
         bn("discipline", "add", "writer")
         for change in ({"denied_tools": []}, {"upstreams": {"x": {"command": "sh"}}}, {"title": "Free"}):
             error = talk.error("update_discipline", name="reader", **change)

@@ -116,7 +116,7 @@ def test_a_session_that_is_known_by_its_connection_alone_ends_with_it(bn, serve,
 
 
 def test_every_session_endpoint_has_its_own_token(bn, client, serve, planned):
-    session, _ = planned("yap", bn.add("First"))
+    session, _ = planned("chat", bn.add("First"))
     token = bn("mcp", "token", "add", "--session", session)["token"]
     end = serve()
     someone = client()

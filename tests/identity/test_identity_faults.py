@@ -139,7 +139,7 @@ def test_a_broken_file_of_tokens_is_said_and_opens_nothing(bn, client, serve):
 
 
 def test_a_new_token_of_a_session_makes_the_one_before_void(bn, client, serve, planned):
-    session, _ = planned("yap", bn.add("First"))
+    session, _ = planned("chat", bn.add("First"))
     first = bn("mcp", "token", "add", "--session", session)["token"]
     end = serve()
     url = f"{end.url}/{session}"
@@ -160,13 +160,13 @@ def test_an_agent_in_the_environment_is_not_every_client_of_a_server(bn, client,
 
 
 def test_a_planned_session_is_not_taken_over_by_its_public_id(bn, client, planned):
-    session, _ = planned("yap", bn.add("First"))
+    session, _ = planned("chat", bn.add("First"))
     bn("mcp", "token", "add", "--session", session)
     assert client().pipe().error("binnacle-set_agent", path=str(bn.repo), agent_id=session)
 
 
 def test_whoever_is_in_one_planned_session_cannot_serve_another(bn, planned):
-    one, other = (planned("yap", bn.add(title))[0] for title in ("First", "Second"))
+    one, other = (planned("chat", bn.add(title))[0] for title in ("First", "Second"))
     secret = bn("mcp", "token", "add", "--session", one)["token"]
     error = bn.fails("mcp", "serve", "--session", other, env={"BN_SESSION": secret})
     assert error["code"] == "E_PERSON_NEEDED"

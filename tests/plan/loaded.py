@@ -3,7 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData
+from binnacle.plan.past_attempts import PastAttempt
+from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData, RunSituation
 from binnacle.store.views.overview import ProjectOverview
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
 from binnacle.work.feature import Discipline, Feature
@@ -38,6 +39,11 @@ def a_comment(body: str, **fields: Any) -> Comment:
     return Comment(**{"id": "bnc-0001", "task_id": "bn-aaaa", "author": "bna-0001", "body": body, **AGO, **fields})
 
 
+def an_attempt(reason: str, **fields: Any) -> PastAttempt:
+    known = {"by": "goose with kimi", "at": NOW - timedelta(hours=2), "outcome": "failed"}
+    return PastAttempt(reason=reason, **{**known, **fields})
+
+
 def a_note(content: str, **fields: Any) -> Note:
     known = {"id": "bnn-0001", "type": "tip", "author": "ann", "created_at": NOW}
     return Note(content=content, **{**known, **fields})
@@ -62,7 +68,7 @@ def related(task_id: str, title: str, **fields: Any) -> RelatedTask:
 
 
 def everything() -> PromptData:
-    """Something for every section."""
+    """Something for every section of an attempt in a run."""
     from binnacle.plan.codebase import Codebase
     from binnacle.plan.prompt_data import ContextFile
     from work.builders import a_learning
@@ -80,15 +86,18 @@ def everything() -> PromptData:
         learnings=(a_learning("tokens last an hour"),),
         listing=listed(2),
         task=TaskDetails(task=task, dependents=(related("bn-cccc", "Build the log-out button"),)),
-        attempts=(a_comment("the server was down"),),
+        attempts=(an_attempt("the server was down"),),
+        comments=(a_comment("mind the cookies"),),
         remaining=("the error messages",),
         answers=("Which colour? Blue.",),
         dependencies=(
-            PastOutcome(task=a_task(id="bn-bbbb", title="Build the API", status="done"), summary="It answers."),
+            PastOutcome(task=a_task(id="bn-bbbb", title="Build the API", status="done"), said="It answers."),
         ),
         notes=(a_note("use fetch"),),
         history=(an_iteration(0, "Planned it.", ago=timedelta(hours=3)),),
         progress=(an_entry("began"),),
+        requirements=("R3: people log in with their e-mail address",),
+        run=RunSituation(branch="bn/auth/bn-aaaa", may=("You may change files here.",), conflict="login.py: ours"),
         user_input="Keep it small.",
         extra="And quick.",
     )

@@ -88,14 +88,14 @@ class TestParameters:
     UPDATE = ("update_task", "task_update", "task-update")
 
     def test_the_reviewer_sees_only_what_it_may_change(self, session):
-        schema = session("opus_review").parameters("update_task")
-        assert list(schema["properties"]) == ["id", "description", "priority"]
+        schema = session("review").parameters("update_task")
+        assert list(schema["properties"]) == ["id", "priority", "description"]
         assert schema["required"] == ["id"]
 
     @pytest.mark.parametrize("name", UPDATE)
     def test_the_reviewer_changes_only_that_by_any_name(self, session, store, name):
         task = put(store, "One")
-        review = session("opus_review")
+        review = session("review")
         review(name, id=task.id, priority=0, description="urgent")
         for more in ({"title": "Mine"}, {"status": "done"}, {"depends_on": []}, {"content": "x"}, {"fence": 1}):
             error = review.fails(name, id=task.id, priority=1, **more)
@@ -106,13 +106,13 @@ class TestParameters:
 
     def test_an_older_word_for_what_is_left_still_works(self, session, store):
         task = put(store, "One")
-        session("opus_review")("update_task", task_id=task.id, priority="high")
+        session("review")("update_task", task_id=task.id, priority="high")
         assert again(store, task).priority == 1
 
     @pytest.mark.parametrize("name", UPDATE)
     def test_enrichment_changes_neither_status_nor_feature(self, session, store, name):
         task = put(store, "One")
-        enrich = session("enrichment")
+        enrich = session("enrich")
         assert not {"status", "feature"} & enrich.parameters("update_task")["properties"].keys()
         enrich(name, id=task.id, hints="look there")
         assert enrich.fails(name, id=task.id, status="done")["code"] == "E_INVALID_PARAMS"
@@ -147,7 +147,7 @@ class TestOwnTask:
 
     def test_a_status_is_changed_of_the_own_task_only(self, session, store, own):
         other = put(store, "Other")
-        run = session("task_execution", own)
+        run = session("task", own)
         for name in ("set_task_status", "task_status"):
             error = run.fails(name, id=other.id, status="done")
             assert error["code"] == "E_REFUSED"
@@ -159,7 +159,7 @@ class TestOwnTask:
         assert again(store, other) == other
 
     def test_the_own_task_may_be_named_shortened_or_left_out(self, session, store, own):
-        run = session("task_execution", own)
+        run = session("task", own)
         assert "id" not in run.parameters("set_task_status")["required"]
         assert own.id in run.parameters("set_task_status")["properties"]["id"]["description"]
         assert run("set_task_status", status="in_progress")["task"]["id"] == own.id
@@ -170,16 +170,13 @@ class TestOwnTask:
         assert (again(store, own).status, again(store, own).hints) == ("done", "there")
 
     def test_a_task_that_does_not_exist_is_not_found(self, session, own):
-        assert (
-            session("task_execution", own).fails("set_task_status", id="bn-0000", status="done")["code"]
-            == "E_NOT_FOUND"
-        )
+        assert session("task", own).fails("set_task_status", id="bn-0000", status="done")["code"] == "E_NOT_FOUND"
 
     def test_comments_may_be_left_near_the_own_task(self, session, store, own):
         same = put(store, "Same feature", feature="auth")
         waits = put(store, "Waits", depends_on=(own.id,))
         far = put(store, "Far", depends_on=(waits.id,))
-        run = session("task_execution", own)
+        run = session("task", own)
         for near in (own, same, waits):
             run("add_task_comment", task_id=near.id, body="mind this")
             assert [one.body for one in see(store, comments.list_comments, near.id)] == ["mind this"]
@@ -192,15 +189,13 @@ class TestOwnTask:
 
     def test_without_a_feature_only_who_waits_is_near(self, session, store):
         own, other = put(store, "Own"), put(store, "Other")
-        assert (
-            session("task_execution", own).fails("add_task_comment", task_id=other.id, body="x")["code"] == "E_REFUSED"
-        )
+        assert session("task", own).fails("add_task_comment", task_id=other.id, body="x")["code"] == "E_REFUSED"
 
     def test_any_task_may_be_read(self, session, store, own):
         other = put(store, "Other")
-        assert session("task_execution", own)("get_task", id=other.id)["task"]["id"] == other.id
-        assert session("task_intents", own).fails("get_task", id=other.id)["code"] == "E_REFUSED"
-        assert session("task_intents", own)("get_task")["task"]["id"] == own.id
+        assert session("task", own)("get_task", id=other.id)["task"]["id"] == other.id
+        assert session("report", own).fails("get_task", id=other.id)["code"] == "E_REFUSED"
+        assert session("report", own)("get_task")["task"]["id"] == own.id
 
 
 class TestHeldTask:
@@ -208,7 +203,7 @@ class TestHeldTask:
 
     def test_without_any_it_is_told_to_take_one(self, session, store):
         other = put(store, "Other")
-        run = session("task_execution")
+        run = session("task")
         error = run.fails("set_task_status", id=other.id, status="done")
         assert (error["code"], error["message"]) == ("E_PREREQUISITE", "this session works on no task")
         assert "--task" in error["hint"]
@@ -217,7 +212,7 @@ class TestHeldTask:
         held, other = put(store, "Held"), put(store, "Other")
         do(store, task_moves.start, held.id, by=AGENT, now=now())
         do(store, task_moves.start, other.id, by=OTHER, now=now())
-        run = session("task_execution")
+        run = session("task")
         assert (
             "the task you work on when left out" in run.parameters("set_task_status")["properties"]["id"]["description"]
         )
@@ -228,7 +223,7 @@ class TestHeldTask:
         first, second = put(store, "First"), put(store, "Second")
         do(store, task_moves.start, first.id, by=AGENT, now=now())
         do(store, task_moves.start, second.id, by=AGENT, now=now(), force=True)
-        run = session("task_execution")
+        run = session("task")
         run("set_task_status", id=second.id, status="done", reason="it works")
         run("set_task_status", id=first.id, status="done", reason="it works")
 
@@ -236,7 +231,7 @@ class TestHeldTask:
 class TestCreatedStatus:
     @pytest.mark.parametrize("status", ["pending", "draft", "in_progress", "nonsense", 5])
     def test_new_tasks_are_drafts_whatever_is_asked_for(self, session, store, status):
-        storm = session("braindump")
+        storm = session("brainstorm")
         assert "status" not in storm.parameters("create_task")["properties"]
         storm("create_task", title="One", status=status, priority=1)
         storm("task_add", tasks=[{"title": "Two", "status": status}, {"title": "Three"}])
@@ -248,7 +243,7 @@ class TestCreatedStatus:
         assert next(task for task in found if task.title == "One").priority == 1
 
     def test_other_mistakes_are_still_noticed(self, session):
-        error = session("braindump").fails("create_task", titel="One", status="draft")
+        error = session("brainstorm").fails("create_task", titel="One", status="draft")
         assert (error["code"], error["hint"]) == ("E_INVALID_PARAMS", "did you mean 'title'?")
 
     @pytest.mark.parametrize("name", ["create_task", "task_add"])

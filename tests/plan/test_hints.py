@@ -91,7 +91,7 @@ def test_a_call_is_shown_with_its_arguments_under_the_name_the_session_knows():
 
 
 def test_a_tool_that_may_not_take_the_arguments_is_not_named():
-    recipe, catalog = the_recipe("opus_review"), the_catalog()
+    recipe, catalog = the_recipe("review"), the_catalog()
     updates = [rule for rule in recipe.tools if rule.name == "update_task"]
     assert updates[0].only == ("priority", "description")
     assert hint(bind(recipe, updates, catalog, SessionSubject()), steps.reopen("bn-1f3a")) == "reopen it"

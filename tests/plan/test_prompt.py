@@ -5,13 +5,15 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from binnacle.plan.prompt import render
-from binnacle.plan.recipe import Recipe
-from binnacle.plan.sections import SECTIONS
+from binnacle.plan.prompt_data import RunSituation
+from binnacle.plan.recipe import Recipe, RecipeStep
+from binnacle.plan.sections import DECIDING, SECTIONS
 from binnacle.plan.token_count import count
 from binnacle.store.views.task_details import TaskDetails
-from plan.loaded import a_comment, a_discipline, an_entry, everything, listed, loaded
+from plan.loaded import a_comment, a_discipline, an_attempt, an_entry, everything, listed, loaded
 from work.builders import a_task
 
 NAMES = {"task_get": "get_task", "task_list": "list_tasks", "task_status": "set_task_status"}
@@ -25,6 +27,9 @@ STEPS = (
 
 
 def a_recipe(*sections: str, **fields) -> Recipe:
+    fields["instructions"] = tuple(
+        one if isinstance(one, RecipeStep) else RecipeStep(wordings=one) for one in fields.get("instructions", ())
+    )
     return Recipe(**{"name": "toy", "description": "a toy", "tools": (), "sections": sections, **fields})
 
 
@@ -33,7 +38,9 @@ def prompt_of(recipe: Recipe, values, names=NAMES):
 
 
 def test_sections_come_in_the_order_of_the_recipe_and_instructions_last():
-    prompt = prompt_of(a_recipe("task", "project", "tasks", instructions=STEPS), everything())
+    prompt = prompt_of(
+        a_recipe("task", "project", "tasks", instructions=STEPS), replace(everything(), run=None, extra="")
+    )
     assert [section.name for section in prompt.sections] == ["task", "project", "tasks", "instructions"]
     assert re.findall("^## .*$", prompt.text, re.MULTILINE) == [
         "## Your task",
@@ -79,7 +86,7 @@ def test_a_long_list_is_cut_between_entries_and_says_so():
     assert section.cut == f"… {107 - shown} more tasks. `list_tasks` shows all."
     assert section.text.endswith(f"task {shown - 1}\n{section.cut}")
     without = prompt_of(a_recipe("tasks", budget=1000), loaded(listing=listed(100)), names={})
-    assert without.sections[0].cut == f"… {100 - shown} more tasks."
+    assert without.sections[0].cut == f"… {100 - shown} more tasks"
 
 
 def test_what_was_not_loaded_is_said_also_when_nothing_is_cut():
@@ -97,18 +104,19 @@ def test_of_a_log_the_newest_is_kept():
 
 def test_an_entry_is_kept_or_dropped_with_all_its_lines():
     said = tuple(a_comment(f"remark {number}\nmore of {number}") for number in range(60))
-    (section,) = prompt_of(a_recipe("attempts", budget=1000), loaded(attempts=said)).sections
+    (section,) = prompt_of(a_recipe("comments", budget=1000), loaded(comments=said)).sections
     shown = section.text.count("remark ")
     assert 0 < shown < 60
     assert section.text.count("more of ") == shown
-    assert section.cut == f"… {60 - shown} more comments"
+    assert section.cut == f"… {60 - shown} more comments. `get_task` shows all."
 
 
 def test_of_an_entry_too_long_by_itself_the_beginning_is_kept():
-    (section,) = prompt_of(a_recipe("attempts", budget=1000), loaded(attempts=(a_comment("word " * 900),))).sections
+    long = loaded(comments=(a_comment("word " * 900),))
+    (section,) = prompt_of(a_recipe("comments", budget=1000), long, names={}).sections
     assert section.text.endswith("word …\n… cut here")
     assert section.tokens < 250
-    glued = prompt_of(a_recipe("attempts", budget=1000), loaded(attempts=(a_comment("ä" * 9000),)))
+    glued = prompt_of(a_recipe("comments", budget=1000), loaded(comments=(a_comment("ä" * 9000),)))
     assert glued.tokens < 250
 
 
@@ -124,17 +132,47 @@ def test_task_input_and_instructions_are_whole_whatever_the_budget(budget):
     assert not any(section.cut for section in prompt.sections)
 
 
-def test_beyond_four_thousand_tokens_even_the_task_is_cut():
-    task = TaskDetails(task=a_task(description="\n".join(["a line of it"] * 5000), pseudocode="never seen"))
-    (section,) = prompt_of(a_recipe("task"), loaded(task=task)).sections
-    assert section.tokens < 4100
-    assert re.fullmatch(r"… \d+ more lines", section.cut)
+def test_nothing_that_decides_is_cut_however_long_it_is():
+    words = {name: f"{name}-word " * 5000 for name in ("asked", "failed", "answered", "sided", "described")}
+    values = loaded(
+        task=TaskDetails(task=a_task(description=words["described"], acceptance_criteria=("it works",) * 50)),
+        requirements=(words["asked"],),
+        attempts=(an_attempt(words["failed"]),),
+        answers=(words["answered"],),
+        run=RunSituation(conflict=words["sided"], may=("You may look.",)),
+        listing=listed(300),
+    )
+    prompt = prompt_of(a_recipe("tasks", budget=2000, instructions=STEPS), values)
+    assert {name: prompt.text.count(f"{name}-word") for name in words} == dict.fromkeys(words, 5000)
+    assert prompt.text.count("- it works") == 50
+    assert {section.name for section in prompt.sections if section.cut} == {"tasks"}
+    assert prompt.tokens > 2000, "what decides is worth more than the budget"
+
+
+def test_in_a_run_what_decides_is_there_whatever_the_recipe_lists():
+    there = prompt_of(a_recipe("project"), everything())
+    assert [section.name for section in there.sections] == ["project", *DECIDING]
+    outside = prompt_of(a_recipe("project"), replace(everything(), run=None))
+    assert [section.name for section in outside.sections] == ["project", "extra"]
+
+
+def test_a_step_may_depend_on_what_the_prompt_shows():
+    steps = (
+        RecipeStep(wordings=("Resolve it.",), when="conflict"),
+        RecipeStep(wordings=("Commit it.",), unless="situation"),
+        RecipeStep(wordings=("Delete it with {task_delete}.",), when="conflict"),
+        RecipeStep(wordings=("Stop.",)),
+    )
+    recipe = a_recipe("project", instructions=steps)
+    assert prompt_of(recipe, everything()).text.endswith("## Instructions\n\n1. Resolve it.\n2. Stop.\n")
+    assert prompt_of(recipe, loaded()).text.endswith("## Instructions\n\n1. Commit it.\n2. Stop.\n")
 
 
 def test_code_that_is_cut_is_closed():
-    task = TaskDetails(task=a_task(pseudocode="\n".join(["do this and that"] * 5000)))
-    (section,) = prompt_of(a_recipe("task"), loaded(task=task)).sections
-    assert section.text.endswith(f"do this and that\n```\n{section.cut}")
+    said = a_comment("```\n" + "\n".join(["do this and that"] * 5000))
+    (section,) = prompt_of(a_recipe("comments"), loaded(comments=(said,)), names={}).sections
+    assert section.text.count("```") == 2
+    assert section.text.endswith(f"```\n{section.cut}")
 
 
 def test_around_a_long_task_the_rest_keeps_a_quarter():
@@ -147,13 +185,13 @@ def test_around_a_long_task_the_rest_keeps_a_quarter():
 def test_a_prompt_keeps_to_its_budget(budget, many, long):
     values = loaded(
         listing=listed(many),
-        attempts=tuple(a_comment("tried this\nand that " * 5) for _ in range(many)),
+        comments=tuple(a_comment("tried this\nand that " * 5) for _ in range(many)),
         progress=tuple(an_entry("began and ended") for _ in range(many)),
         discipline=a_discipline(system_prompt="Mind the states. " * (long // 10)),
         task=TaskDetails(task=a_task(description="d" * min(long, budget))),
         unloaded={"tasks": many, "progress": long},
     )
-    sections = ("persona", "progress", "tasks", "attempts", "task")
+    sections = ("persona", "progress", "tasks", "comments", "task")
     prompt = prompt_of(a_recipe(*sections, budget=budget, instructions=STEPS), values)
     assert prompt.tokens <= budget
     assert [section.name for section in prompt.sections if section.name in {"task", "instructions"}] == [

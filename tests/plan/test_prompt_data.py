@@ -125,18 +125,18 @@ def test_what_was_said_on_a_task_comes_newest_first(store, repo):
     task = put(store)
     for body in ("tried", "tried again"):
         do(store, comments.add, task.id, body, by=AGENT)
-    assert [one.body for one in look(store, repo, task=task.id).attempts] == ["tried again", "tried"]
+    assert [one.body for one in look(store, repo, task=task.id).comments] == ["tried again", "tried"]
 
 
-def test_what_a_task_builds_on_is_summed_up_in_a_sentence(store, repo):
+def test_what_a_task_builds_on_says_all_that_it_left(store, repo):
     done, talked, silent = put(store, "api"), put(store, "db"), put(store, "css")
     do(store, task_moves.finish, done.id, reason="POST /login answers a token. The rest is in docs.")
     do(store, comments.add, talked.id, "Half of it is there.\nThe other half is not.")
     task = put(store, "form", depends_on=(done.id, talked.id, silent.id), reason="the form calls it")
     found = look(store, repo, task=task.id).dependencies
-    assert {(one.task.title, one.reason, one.summary) for one in found} == {
-        ("api", "the form calls it", "POST /login answers a token."),
-        ("db", "the form calls it", "Half of it is there."),
+    assert {(one.task.title, one.reason, one.said) for one in found} == {
+        ("api", "the form calls it", "POST /login answers a token. The rest is in docs."),
+        ("db", "the form calls it", "Half of it is there.\nThe other half is not."),
         ("css", "the form calls it", ""),
     }
 

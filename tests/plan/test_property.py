@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from binnacle.plan.prompt_data import PromptData
+from binnacle.plan.recipe import RecipeStep
+from binnacle.plan.sections import SECTIONS
 from binnacle.plan.session_plan import (
     PlannedTool,
     SessionPlan,
@@ -58,11 +61,18 @@ def check(name: str, denied: Iterable[str], *, own: bool = True) -> None:
 def check_steps(name: str, made: SessionPlan, names: dict[str, str]) -> None:
     """Every step is there in the first wording whose tools are, and in no other."""
     said = {line.partition(". ")[2] for line in made.prompt.sections[-1].text.splitlines()}
-    for step in the_recipe(name).instructions:
+    given = everything()
+    for instruction in the_recipe(name).instructions:
+        step, is_due = instruction.wordings, _is_due(instruction, given)
         usable = [wording for wording in step if tools_in((wording,)) <= names.keys()]
         for wording in step:
             text = re.sub(r"\{([\w-]+)\}", lambda found: f"`{names.get(found[1], found[1])}`", wording)
-            assert (text in said) is (wording in usable[:1]), text
+            assert (text in said) is (is_due and wording in usable[:1]), text
+
+
+def _is_due(step: RecipeStep, given: PromptData) -> bool:
+    is_there = {name: bool(SECTIONS[name](given)) for name in (step.when, step.unless) if name}
+    return is_there.get(step.when, True) and not is_there.get(step.unless, False)
 
 
 def denials(name: str) -> st.SearchStrategy[set[str]]:
@@ -122,6 +132,6 @@ def test_a_name_inside_a_longer_one_is_no_mention():
 
 
 def test_what_is_counted_is_what_is_listed():
-    made, exposed = session("opus_review", (), own=False)
+    made, exposed = session("review", (), own=False)
     assert [tool.name for tool in made.tools] == [one.name for one in exposed]
     assert all(isinstance(tool, PlannedTool) and tool.tokens > 0 for tool in made.tools)

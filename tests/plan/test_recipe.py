@@ -8,9 +8,10 @@ import pytest
 from binnacle.config.trust import keep
 from binnacle.errors import ConfigError, NotFound
 from binnacle.plan import recipe_loader
-from binnacle.plan.recipe import Recipe, ToolRule, expand_rules, matching
+from binnacle.plan.recipe import Recipe, RecipeStep, ToolRule, expand_rules, matching
 from binnacle.plan.recipe_loader import MAX_RECIPE_TOOLS, load_recipe, recipe_files
 from binnacle.plan.sections import SECTIONS
+from binnacle.work.recipe_names import RECIPE_ALIASES
 from plan.test_shipped_recipes import the_catalog
 
 
@@ -96,17 +97,20 @@ def test_a_recipe_says_everything_at_once(write, load):
         sections=("project", "task"),
         budget=900,
         upstreams=True,
-        instructions=(("Read it.",), ("Read it with {task_get}.", "Guess.")),
+        instructions=(
+            RecipeStep(wordings=("Read it.",)),
+            RecipeStep(wordings=("Read it with {task_get}.", "Guess.")),
+        ),
     )
 
 
 def test_a_project_adds_recipes_and_puts_its_own_before_those_in_the_box(repo, write, load):
-    file = write("description: ours\ntools: [get_task]\n", "yap")
+    file = write("description: ours\ntools: [get_task]\n", "chat")
     write("tools: [bn_run]\n", "shell")
     files = recipe_files(str(repo))
-    assert files["yap"] == file
+    assert files["chat"] == file
     assert set(files) == {*recipe_files(None), "shell"}
-    assert (load("yap").description, names(load("yap")), names(load("shell"))) == ("ours", ["get_task"], ["bn_run"])
+    assert (load("chat").description, names(load("chat")), names(load("shell"))) == ("ours", ["get_task"], ["bn_run"])
     assert "shell" not in recipe_files(None)
 
 
@@ -122,49 +126,86 @@ def test_an_unknown_recipe_is_refused_with_the_nearest(load):
     assert caught.value.hint == "did you mean 'task_execution'?"
 
 
+class TestOtherNames:
+    """The seeds' names of recipes, which agents and people remember."""
+
+    @pytest.mark.parametrize(("alias", "own"), RECIPE_ALIASES.items())
+    def test_a_recipe_is_loaded_by_either_name(self, load, alias, own):
+        assert load(alias) == load(own)
+        assert load(alias).name == own
+        assert own in recipe_files(None)
+        assert alias not in recipe_files(None)
+
+    def test_a_file_under_the_other_name_replaces_ours(self, repo, write, load):
+        file = write("description: ours\ntools: [get_task]\n", "yap")
+        assert recipe_files(str(repo))["chat"] == file
+        assert load("chat").description == load("yap").description == "ours"
+        own = write("description: newer\ntools: [get_task]\n", "chat")
+        assert recipe_files(str(repo))["chat"] == own, "a file under the recipe's own name comes first"
+
+    def test_a_recipe_extends_ours_by_either_name(self, write, load):
+        write("extends: discuss\ntools: [get_task]\n")
+        assert names(load()) == [*names(load("disciplines")), "get_task"]
+        write("extends: opus_review\nwithout: [create_task]\n", "opus_review")
+        ours = load_recipe("review", the_catalog())
+        assert set(names(ours)) - set(names(load("review"))) == {"create_task"}
+
+
+class TestSteps:
+    def test_a_step_has_wordings_and_a_condition(self, write, load):
+        write(
+            "tools: [get_task]\ninstructions:\n- say: Commit.\n  unless: situation\n"
+            "- when: conflict\n  say: ['Read {get_task}.', Guess.]\n"
+        )
+        assert load().instructions == (
+            RecipeStep(wordings=("Commit.",), unless="situation"),
+            RecipeStep(wordings=("Read {task_get}.", "Guess."), when="conflict"),
+        )
+
+
 class TestExtending:
     def test_tools_are_added_and_keys_replaced(self, write, load):
-        write("extends: discuss\ntools: [bn_run]\nbudget: 1000\ninstructions: [Talk.]\n")
+        write("extends: disciplines\ntools: [bn_run]\nbudget: 1000\ninstructions: [Talk.]\n")
         write("tools: [get_discipline]\nextends: mine\n", "other")
-        base, mine = load("discuss"), load()
+        base, mine = load("disciplines"), load()
         assert names(mine) == [*names(base), "bn_run"]
-        assert (mine.budget, mine.instructions) == (1000, (("Talk.",),))
+        assert (mine.budget, mine.instructions) == (1000, (RecipeStep(wordings=("Talk.",)),))
         assert (mine.name, mine.description, mine.sections) == ("mine", base.description, base.sections)
         assert names(load("other")) == [name for name in names(mine) if name != "get_discipline"] + ["get_discipline"]
 
     def test_tools_are_taken_away_by_any_name_or_pattern(self, write, load):
-        write("extends: opus_review\nwithout: [task_update, '*_feature', learning_add]\n")
+        write("extends: review\nwithout: [task_update, '*_feature', learning_add]\n")
         gone = {"update_task", "get_feature", "create_feature", "update_feature", "move_task_to_feature"}
         gone |= {"append_feature_learning", "append_learning"}
-        assert set(names(load("opus_review"))) - set(names(load())) == gone
+        assert set(names(load("review"))) - set(names(load())) == gone
 
     def test_a_tool_given_again_has_the_new_limits(self, write, load):
-        write("extends: opus_review\ntools:\n- update_task: {only: [tags]}\n- create_task: {}\n")
+        write("extends: review\ntools:\n- update_task: {only: [tags]}\n- create_task: {}\n")
         rules = {rule.name: rule for rule in load().tools}
         assert rules["update_task"].only == ("tags",)
-        assert len(rules) == len(load().tools) == len(load("opus_review").tools)
+        assert len(rules) == len(load().tools) == len(load("review").tools)
 
     def test_a_project_extends_the_one_in_the_box_that_it_stands_in_front_of(self, write, load, trust):
-        before = names(load("discuss"))
-        write("extends: discuss\ntools: [bn_run]\n", "discuss")
-        write("extends: discuss\ntools: [get_task]\n")
-        assert names(load("discuss")) == before, "nobody has trusted it"
+        before = names(load("disciplines"))
+        write("extends: disciplines\ntools: [bn_run]\n", "disciplines")
+        write("extends: disciplines\ntools: [get_task]\n")
+        assert names(load("disciplines")) == before, "nobody has trusted it"
         assert names(load()) == [*before, "get_task"]
         trust()
-        assert names(load("discuss")) == [*before, "bn_run"]
+        assert names(load("disciplines")) == [*before, "bn_run"]
         assert names(load()) == [*before, "bn_run", "get_task"]
 
     def test_what_the_box_builds_on_may_be_the_projects_own(self, write, load):
-        write("extends: task_execution\nwithout: [search_tasks]\n", "task_execution")
+        write("extends: task\nwithout: [search_tasks]\n", "task")
         assert "search_tasks" not in names(load("debug"))
 
     def test_a_key_can_be_emptied(self, write, load):
         write(
-            "extends: braindump\ncreated_status: null\nsections: []\ninstead: {}\ninstructions: []\nupstreams: false\n"
+            "extends: brainstorm\ncreated_status: null\nsections: []\ninstead: {}\ninstructions: []\nupstreams: false\n"
         )
         mine = load()
         assert (mine.created_status, mine.sections, dict(mine.instead), mine.instructions) == (None, (), {}, ())
-        assert names(mine) == names(load("braindump"))
+        assert names(mine) == names(load("brainstorm"))
 
     def test_a_circle_is_refused_and_spelled_out(self, write, load):
         file = write("description: x\nextends: mine\n", "other")
@@ -206,13 +247,16 @@ class TestExtending:
         ("tools: get_task\n", 1, "tools: expected array, got str", ""),
         ("description: a\ntool: [get_task]\n", 2, "unknown key 'tool'", "'tools'"),
         ("sections:\n- project\n- progres\n", 3, "no section 'progres'", "'progress'"),
-        ("extends: yap\nwithout:\n- get_task\n- delete_task\n", 4, "'delete_task' is not in the recipe it extends", ""),
+        ("extends: chat\nwithout:\n- get_task\n- note_add\n", 4, "'note_add' is not in the recipe it extends", ""),
         ("without: [get_task]\n", 1, "'get_task' is not in the recipe it extends", "extends"),
         ("instead:\n  bn_run: get_task\n  delete_tsak: bn_run\n", 3, "'delete_tsak'", "'delete_task'"),
         ("tools: [get_task]\ninstead: {delete_task: get_tsak}\n", 2, "no tool 'get_tsak'", "'get_task'"),
         ("instructions:\n- Rest.\n- - Call {get_task}.\n  - Call {get_tsak}.\n", 3, "no tool 'get_tsak'", "'get_task'"),
         ("instructions:\n- Call get_task and {get_task}.\n", 2, "get_task is a tool", "write {get_task}"),
-        ("instructions:\n- 5\n", 2, "expected str | array, got int", ""),
+        ("instructions:\n- Go.\n- say: Go.\n  when: conflct\n", 3, "no section 'conflct'", "'conflict'"),
+        ("instructions:\n- say: Go.\n  unles: task\n", 3, "unknown key 'unles'", "'unless'"),
+        ("instructions:\n- when: task\n", 2, "missing", ""),
+        ("instructions:\n- 5\n", 2, "expected str | object | array, got int", ""),
         ("created_status: drafft\n", 1, "created_status: invalid enum value 'drafft'", "'draft'"),
         ("budget: 10\n", 1, "budget: expected int >= 500", ""),
         ("budget: lots\n", 1, "budget: expected int, got str", ""),

@@ -3,9 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from binnacle.plan.codebase import Codebase
-from binnacle.plan.prompt_data import ContextFile, ListedTask, PastOutcome
+from binnacle.plan.prompt_data import ContextFile, ListedTask, PastOutcome, RunSituation
 from binnacle.plan.sections import FORMS, SECTIONS
 from binnacle.store.views.task_details import TaskDetails
 from places import NOW
@@ -14,6 +15,7 @@ from plan.loaded import (
     a_discipline,
     a_feature,
     a_note,
+    an_attempt,
     an_entry,
     an_iteration,
     everything,
@@ -30,8 +32,8 @@ def said(name: str, **fields) -> str:
 
 def test_every_section_has_a_form_and_something_to_say():
     assert FORMS.keys() == {*SECTIONS, "instructions"}
-    whole = everything()
-    assert all(section(whole) for section in SECTIONS.values())
+    whole, outside = everything(), replace(everything(), run=None)
+    assert all(section(whole) or section(outside) for section in SECTIONS.values())
     assert {name: section(whole) for name, section in SECTIONS.items()} == {
         name: section(everything()) for name, section in SECTIONS.items()
     }
@@ -140,18 +142,53 @@ def test_tasks_say_what_one_needs_to_choose():
 def test_what_a_task_builds_on_says_what_came_of_it():
     done = a_task(id="bn-1111", title="API", status="done")
     found = (
-        PastOutcome(task=done, reason="the form calls it", summary="It answers."),
+        PastOutcome(
+            task=done,
+            reason="the form calls it",
+            said="It answers.\nSee docs/api.md.",
+            commits=("0123456789abcdef", "f" * 40),
+        ),
         PastOutcome(task=a_task(title="db")),
     )
     assert said("dependencies", dependencies=found) == (
-        "- [bn-1111] API (done; reason: the form calls it): It answers.\n- [bn-aaaa] db (pending)"
+        "- [bn-1111] API (done; reason: the form calls it; commits 0123456789ab, ffffffffffff): It answers.\n"
+        "  See docs/api.md.\n"
+        "- [bn-aaaa] db (pending)"
     )
 
 
-def test_attempts_begin_with_what_is_left():
-    assert said("attempts", attempts=(a_comment("tried\nfailed"),), remaining=("the tests",)) == (
-        "- Left to do: the tests\n- bna-0001, 2 hours ago: tried\n  failed"
+def test_attempts_say_why_each_did_not_do_it_and_what_is_left():
+    tried = (
+        an_attempt("exit 1\nof make test", commit_id="0123456789abcdef", files=2),
+        an_attempt("", outcome="partial", reports=("Partly done: the form\n\nRemaining: the tests",), by="goose"),
+        an_attempt("", outcome="", by="", reports=("Stuck: no database",), summary="Looked around."),
     )
+    assert said("attempts", attempts=tried, remaining=("the tests",)) == (
+        "- goose with kimi, 2 hours ago: the agent failed: exit 1\n  of make test\n"
+        "  Its changes are in commit 0123456789ab (2 files changed).\n"
+        "- goose, 2 hours ago: Partly done: the form\n\n  Remaining: the tests\n"
+        "- 2 hours ago: Stuck: no database\n  Looked around."
+    )
+    assert said("attempts", attempts=tried[:1], remaining=("the tests",)).endswith("\n- Left to do: the tests")
+
+
+def test_comments_say_whose_they_are():
+    assert said("comments", comments=(a_comment("mind\nthe gap"),)) == "- bna-0001, 2 hours ago: mind\n  the gap"
+
+
+def test_what_was_asked_for_is_what_the_task_covers_and_where_the_rest_is():
+    task = TaskDetails(task=a_task())
+    covered = {"task": task, "requirements": ("R1: log in", "R2: log out"), "user_input": "all of it"}
+    assert said("requirements", **covered) == "- R1: log in\n- R2: log out"
+    assert said("requirements", **covered, asked_file="docs/spec.md") == (
+        "- R1: log in\n- R2: log out\n\n`docs/spec.md` has the specification."
+    )
+    assert said("requirements", task=task, asked_file="spec.md", run=RunSituation()) == (
+        "`spec.md` has the specification. Read what concerns your task."
+    )
+    assert said("requirements", task=task, user_input="all of it", run=RunSituation()) == "all of it"
+    assert said("requirements", task=task, user_input="all of it") == "", "the input says it"
+    assert said("requirements", user_input="all of it", run=RunSituation()) == "", "who plans has the input"
 
 
 def test_a_task_says_all_it_knows():
@@ -186,5 +223,33 @@ def test_a_bare_task_says_no_more_than_it_is():
     assert said("task", task=TaskDetails(task=a_task())) == "**bn-aaaa: mend it** (task, medium priority, pending)"
 
 
-def test_input_and_what_is_added_to_it_are_one():
-    assert said("input", user_input="Dark mode.", extra="Soon.") == "Dark mode.\n\nSoon."
+def test_the_input_is_for_all_but_those_who_do_one_task_of_it():
+    task = TaskDetails(task=a_task())
+    assert said("input", user_input="Dark mode.", extra="Soon.") == "Dark mode."
+    assert said("input", user_input="Dark mode.", run=RunSituation()) == "Dark mode."
+    assert said("input", user_input="Dark mode.", task=task) == "Dark mode."
+    assert said("input", user_input="Dark mode.", task=task, run=RunSituation()) == ""
+
+
+def test_an_attempt_of_a_run_says_where_it_works_and_what_it_may_do():
+    task = TaskDetails(task=a_task())
+    run = RunSituation(
+        branch="bn/shop/bn-aaaa",
+        base="0123456789abcdef",
+        may=("You may change files here.", "Do not commit."),
+        checks=("make test", "make lint"),
+        conflict="cart.py: ours\n",
+        attempt=2,
+    )
+    assert said("situation", task=task, run=run) == (
+        "- You are on the branch `bn/shop/bn-aaaa`, which begins at commit 0123456789ab. Stay on it.\n"
+        "- These commands check your work: `make test`, `make lint`.\n"
+        "- You may change files here.\n- Do not commit.\n"
+        "- This is attempt 2 of 3."
+    )
+    assert said("conflict", task=task, run=run) == "cart.py: ours"
+    assert said("situation", task=task, run=RunSituation()) == (
+        "- You work in the person's own folder, on the branch that is checked out. Stay on it."
+    )
+    assert said("situation", task=task) == said("conflict", task=task) == ""
+    assert said("situation", run=run) == "", "who plans changes nothing"

@@ -50,7 +50,7 @@ print(moves)
 """Writes another plan, and is killed before one of its steps."""
 
 
-def planned(recipe: str = "task_execution", **fields) -> SessionPlan:
+def planned(recipe: str = "task", **fields) -> SessionPlan:
     about = SessionSubject(discipline=a_discipline(denied_tools=("search_tasks",), **fields))
     return plan(the_recipe(recipe), the_catalog(), about, everything(), session="bns-0001")
 
@@ -84,13 +84,13 @@ def trusting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[
 
 def test_what_is_written(folder, trusting):
     trusting(servers := {"docs": {"url": "https://docs.example.com/mcp"}})
-    made = planned("enrichment", upstreams=servers)
+    made = planned("enrich", upstreams=servers)
     kept = write(str(folder), made, cwd="/repo")
     assert kept == paths(str(folder))
     context = json.loads(Path(kept.context).read_text())
     assert context == {
         "session": "bns-0001",
-        "recipe": "enrichment",
+        "recipe": "enrich",
         "discipline": "frontend",
         "input": made.input,
         "enabled_tools": [tool.name for tool in made.tools],
@@ -114,7 +114,7 @@ def test_what_is_written(folder, trusting):
 def test_no_server_of_a_discipline_takes_the_place_of_ours(folder, trusting):
     servers = {"docs": {"url": "https://docs.example.com/mcp"}, "bns": {"url": "https://evil"}}
     trusting(servers)
-    made = planned("enrichment", upstreams=servers)
+    made = planned("enrich", upstreams=servers)
     config = json.loads(Path(write(str(folder), made, cwd="/repo").config).read_text())["mcpServers"]
     assert list(config) == ["bns2", "docs", "bns"]
     assert config["bns2"]["args"][-2:] == ["--session", "bns-0001"]
@@ -160,9 +160,9 @@ class TestWritersThatEnd:
             died = self.write_and_die(folder, step)
             assert died.returncode == -signal.SIGKILL, died.stderr
             seen.append(recipe_in(folder))
-            assert content(folder) == (old if seen[-1] == "task_execution" else new)
+            assert content(folder) == (old if seen[-1] == "task" else new)
         assert seen == sorted(seen, reverse=True), "there is one moment from which on the new ones count"
-        assert set(seen) == {"loop", "task_execution"}
+        assert set(seen) == {"loop", "task"}
 
     @pytest.mark.parametrize("name", ["rename", "replace", "rmdir", "fsync", "mkdir"])
     def test_a_step_that_fails_is_said_and_leaves_the_old_or_the_new(self, folder, monkeypatch, name):
@@ -178,7 +178,7 @@ class TestWritersThatEnd:
             with pytest.raises(ConfigError, match="No space left") as caught:
                 write(str(folder), planned("loop"), cwd="/repo")
         assert "space" in caught.value.hint
-        assert recipe_in(folder) in {"loop", "task_execution"}
+        assert recipe_in(folder) in {"loop", "task"}
         write(str(folder), planned("loop"), cwd="/repo")
         assert sorted(entry.name for entry in folder.iterdir()) == sorted(NAMES), "nothing is left over"
 
@@ -192,7 +192,7 @@ class TestWritersThatEnd:
 
 
 def test_writers_at_the_same_time_do_not_mix(folder):
-    plans = [planned(), planned("loop"), planned("yap")]
+    plans = [planned(), planned("loop"), planned("chat")]
     threads = [threading.Thread(target=write, args=(str(folder), made), kwargs={"cwd": "/repo"}) for made in plans * 4]
     for thread in threads:
         thread.start()
@@ -285,9 +285,9 @@ def test_what_another_version_wrote_is_not_taken_for_an_edit(folder, change, mon
 
 def test_text_with_odd_line_ends_is_found_as_it_was_written(folder):
     odd = "a\rb\r\nc\x0bd\x0ce\u2028f\x85g"
-    loaded = msgspec.structs.replace(everything(), user_input=odd)
-    made = plan(the_recipe("task_execution"), the_catalog(), SessionSubject(), loaded, session="bns-0001")
+    loaded = msgspec.structs.replace(everything(), user_input=odd, run=None)
+    made = plan(the_recipe("task"), the_catalog(), SessionSubject(), loaded, session="bns-0001")
     assert odd in made.prompt.text
     write(str(folder), made, cwd="/repo")
     assert (folder / "prompt.md").read_bytes() == made.prompt.text.encode()
-    assert recipe_in(folder) == "task_execution"
+    assert recipe_in(folder) == "task"

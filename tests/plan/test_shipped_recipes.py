@@ -17,28 +17,28 @@ from binnacle.project.tool_catalog import catalog_of
 from plan.loaded import everything
 
 BOX = (
-    *("braindump", "debug", "default", "develop", "discuss", "enrichment", "loop", "loop_debug"),
-    *("opus_review", "passthrough", "planning", "ramble", "task_execution", "task_intents", "yap"),
+    *("brainstorm", "chat", "debug", "default", "develop", "disciplines", "enrich", "interview", "loop", "loop_debug"),
+    *("passthrough", "plan", "report", "review", "task"),
 )
 
 SEED = {
-    "braindump": "create_feature create_discipline create_task list_features list_disciplines list_tasks get_feature "
+    "brainstorm": "create_feature create_discipline create_task list_features list_disciplines list_tasks get_feature "
     "get_discipline get_project_info",
-    "yap": "list_tasks get_task create_task update_task list_features list_disciplines set_task_status "
+    "chat": "list_tasks get_task create_task update_task list_features list_disciplines set_task_status "
     "get_project_info",
-    "ramble": "list_features get_feature create_feature update_feature append_feature_learning "
+    "interview": "list_features get_feature create_feature update_feature append_feature_learning "
     "add_feature_context_file list_tasks get_project_info",
-    "discuss": "list_disciplines get_discipline update_discipline get_project_info",
-    "task_execution": "get_task set_task_status add_task_comment append_learning append_progress "
+    "disciplines": "list_disciplines get_discipline update_discipline get_project_info",
+    "task": "get_task set_task_status add_task_comment append_learning append_progress "
     "add_feature_context_file read_learnings read_progress get_project_info report_blocker signal_abort "
     "get_dependency_details search_tasks get_feature_learnings update_task_context add_context_file",
-    "opus_review": "list_tasks get_task set_task_status update_task create_task add_task_comment list_features "
+    "review": "list_tasks get_task set_task_status update_task create_task add_task_comment list_features "
     "get_feature update_feature append_feature_learning append_learning append_progress read_learnings read_progress "
     "get_project_info get_project_progress create_feature move_task_to_feature skip_task",
-    "enrichment": "list_tasks get_task enrich_task update_task create_task list_features get_feature "
+    "enrich": "list_tasks get_task enrich_task update_task create_task list_features get_feature "
     "list_disciplines get_project_info spawn_subtasks skip_task",
     "loop": "task-add task-update task-list task-next note-add note-list iteration-summary session-complete",
-    "planning": "task-add task-list note-add iteration-summary",
+    "plan": "task-add task-list note-add iteration-summary",
     "passthrough": "binnacle-set_agent bn_run binnacle-orient binnacle-goodbye",
 }
 
@@ -72,8 +72,9 @@ def test_these_recipes_are_in_the_box():
 def test_a_recipe_is_about_tools_that_it_has(name):
     recipe, own = the_recipe(name), shown(name)
     assert recipe.description
-    assert {tool for step in recipe.instructions for tool in tools_in(step)} <= own.keys()
-    assert worded(recipe.instructions, own) == worded([step[:1] for step in recipe.instructions], own)
+    steps = [step.wordings for step in recipe.instructions]
+    assert {tool for step in steps for tool in tools_in(step)} <= own.keys()
+    assert worded(steps, own) == worded([step[:1] for step in steps], own)
 
 
 @pytest.mark.parametrize("name", BOX)
@@ -91,25 +92,25 @@ def test_a_recipe_has_the_tools_its_seed_gave_it_under_their_names(name):
 
 def test_only_recipes_of_iterations_summarise_and_complete_them():
     about = {"iteration_summary", "session_complete"}
-    assert {name for name in BOX if about & shown(name).keys()} == {"loop", "loop_debug", "planning"}
+    assert {name for name in BOX if about & shown(name).keys()} == {"loop", "loop_debug", "plan"}
     assert not (about | {"session_abort"}) & shown("default").keys()
 
 
 def test_limits_are_those_the_design_asks_for():
-    rules = {rule.name: rule for rule in the_recipe("task_execution").tools}
+    rules = {rule.name: rule for rule in the_recipe("task").tools}
     own = ("set_task_status", "report_blocker", "update_task_context", "add_context_file")
     assert {rules[name].task for name in own} == {"own"}
     assert (rules["add_task_comment"].task, rules["get_task"].task) == ("near", "any")
-    review = {rule.name: rule for rule in the_recipe("opus_review").tools}
+    review = {rule.name: rule for rule in the_recipe("review").tools}
     assert review["update_task"].only == ("priority", "description")
-    enrich = {rule.name: rule for rule in the_recipe("enrichment").tools}
+    enrich = {rule.name: rule for rule in the_recipe("enrich").tools}
     assert not {"status", "feature"} & set(enrich["update_task"].only)
-    assert the_recipe("braindump").created_status == "draft"
+    assert the_recipe("brainstorm").created_status == "draft"
 
 
 @pytest.mark.parametrize("name", BOX)
 def test_whoever_may_use_nothing_still_says_what_came_of_it(name):
-    steps = worded(the_recipe(name).instructions, {})
+    steps = worded([step.wordings for step in the_recipe(name).instructions], {})
     assert any("your last message" in step for step in steps)
     assert not named("\n".join(steps))
 

@@ -1,50 +1,54 @@
 """A run to be killed: two workers that make files and merge them, and tell a log what was merged.
 
-python merger.py REPOSITORY FOLDER LOG NUMBER
+python merger.py REPOSITORY FOLDER LOG MARK [REMOTE]
 """
 
 import asyncio
 import os
 import sys
 
-from binnacle.runner.trees.merge_results import MergeDone, NothingToMerge, WorkerTree
-from binnacle.runner.trees.worktrees import RunWorktrees
+from binnacle.runner.trees.merge_results import MergeDone, NothingToMerge
+from binnacle.runner.trees.run_trees import InWorktrees
 
 ROUNDS = 3
+WORKERS = (1, 2)
 
 
-async def work(run: RunWorktrees, tree: WorkerTree, log: str, mark: str) -> None:
+async def work(trees: InWorktrees, worker: int, log: str, mark: str) -> None:
     for number in range(ROUNDS):
-        await run.refresh(tree)
-        names = [f"made/{mark}-{tree.number}-{number}-{part}" for part in range(20)]
-        os.makedirs(os.path.join(tree.path, "made"), exist_ok=True)
-        for name in names:
-            with open(os.path.join(tree.path, name), "w") as file:
+        task = f"bn-{worker}{number}"
+        prepared = await trees.prepare(worker, task)
+        assert prepared.conflict is None, prepared
+        folder = trees.folder(worker)
+        names = [f"made/{mark}-{worker}-{number}-{part}" for part in range(20)]
+        os.makedirs(os.path.join(folder, "made"), exist_ok=True)
+        for name in [*names, *half_made(folder)]:
+            with open(os.path.join(folder, name), "w") as file:
                 file.write(name * 200)
-        await run.commit(tree, f"{mark} {number}")
-        done = await run.merge(tree, f"Merge {mark} {number}\n")
+        await trees.keep(worker, task, f"{mark} {number}\n")
+        done = await trees.integrate(worker, task, f"Merge {mark} {number}\n")
         assert isinstance(done, MergeDone | NothingToMerge), done
         with open(log, "a") as file:
             file.write("\n".join(names) + "\n")
 
 
-async def main(repo: str, folder: str, log: str, mark: str) -> None:
-    async with RunWorktrees(repo, folder, "killed") as run:
-        trees = [await run.take(number) for number in (1, 2)]
-        for tree in trees:
-            # What an iteration that was killed had written so far, in full or in part, is begun anew.
-            await asyncio.to_thread(discard, tree)
-            done = await run.merge(tree, "Merge what was left\n")
-            assert isinstance(done, MergeDone | NothingToMerge), done
-        await asyncio.gather(*(work(run, tree, log, mark) for tree in trees))
-    assert run.kept == [], run.kept
+def half_made(folder: str) -> list[str]:
+    """The files of an attempt that was killed while it wrote them: this one writes them again."""
+    found = []
+    for name in os.listdir(os.path.join(folder, "made")):
+        path = os.path.join("made", name)
+        with open(os.path.join(folder, path)) as file:
+            if file.read() != path * 200:
+                found.append(path)
+    return found
 
 
-def discard(tree: WorkerTree) -> None:
-    import subprocess
-
-    for words in (["reset", "--hard", "--quiet"], ["clean", "-fdq"]):
-        subprocess.run(["git", *words], cwd=tree.path, check=True, timeout=60)
+async def main(repo: str, folder: str, log: str, mark: str, remote: str = "") -> None:
+    trees = InWorktrees(start=repo, folder=folder, name="killed", remote=remote)
+    await trees.begin()
+    await asyncio.gather(*(work(trees, worker, log, mark) for worker in WORKERS))
+    kept = await trees.close()
+    assert kept == (), kept
 
 
 os.environ["MERGER"] = str(os.getpid())

@@ -74,11 +74,12 @@ class Runs:
         """A run in this process; its agents are processes of their own. `on` sees everything as it happens."""
         words = more.pop("agent", shlex.join(MISBEHAVING_AGENT))
         agent = resolve_agent(f"{words} --misbehave {misbehave}" if misbehave else words)
+        more_control = more.pop("control", None)
         given: dict[str, Any] = {"name": "words", "approve": "all", "silence": 60, "within": 100, **more}
         wanted = run.RunRequest(agent=agent, start=str(self.repo.path), spec=spec, **given)
 
         async def go() -> RunEnded:
-            control = RunControl()
+            control = more_control or RunControl()
 
             def tell(event: RunEvent) -> None:
                 self.told.append(event)

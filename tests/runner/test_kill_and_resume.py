@@ -5,6 +5,7 @@ import random
 import shlex
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -38,7 +39,18 @@ def wait_until_gone(mark: str) -> None:
     until = time.monotonic() + 30
     while (left := marked_processes(mark)) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not left
+    assert not [describe_process(pid) for pid in left]
+
+
+def describe_process(pid: int) -> str:
+    """What a process is, for whoever reads the failure."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        waits = Path(f"/proc/{pid}/wchan").read_text()
+        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    except OSError as error:
+        return f"{pid}: {error}"
+    return f"{pid} (child of {parent}, waits in {waits}): {words}"
 
 
 def kill_after(runs: Runs, number: int, pause: float, *words: str, **env: str) -> None:
@@ -94,27 +106,3 @@ def test_a_run_that_goes_on_is_not_run_a_second_time(runs):
         told, errors = process.communicate(timeout=60)
     assert last_event(told)["why"] in ("interrupted", "complete"), errors
     assert runs.holders() == set()
-
-
-class TestSeveralMachines:
-    """Two runners on one database; one is killed, the other does what is left."""
-
-    def test_the_other_takes_over(self, tmp_path, monkeypatch, postgres_place, runs):
-        monkeypatch.setenv("BN_STORE_URL", postgres_place.where)
-        monkeypatch.setenv("BN_STORE_SCHEMA", postgres_place.schema)
-        monkeypatch.setenv("BN_CLAIM_MINUTES", "0.05")
-        other = Runs(Repository.new(tmp_path / "elsewhere", {"spec.md": many(TASKS)}), tmp_path)
-        words = ("spec.md", "--agent", AGENT, "--approve", "all", "--workers", "2")
-        first = runs.command(*words)
-        second = other.command(*words)
-        assert first.stdout is not None
-        for line in first.stdout:
-            if b'"in_progress"' in line and b'"event":"task"' in line:
-                break
-        first.kill()
-        first.communicate(timeout=60)
-        told, errors = second.communicate(timeout=110)
-        assert last_event(told)["why"] == "complete", (told[-2000:], errors)
-        assert runs.times("added") == dict.fromkeys(runs.tasks(), 1)
-        assert set(runs.times("done").values()) == {1}
-        assert runs.statuses() == ["done"] * TASKS

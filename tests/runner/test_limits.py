@@ -33,6 +33,12 @@ NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
         ("You've hit your usage limit. It resets at 2026-11-15T13:00:00Z", None, 3600),
         ("The model is at capacity", None, None),
         ("529 overloaded", None, None),
+        ("API Error: 503 Service Unavailable", None, None),
+        ("Internal error", {"details": "HTTP 502: bad gateway"}, None),
+        ("request failed", {"cause": {"code": "ECONNREFUSED"}}, None),
+        ("connection refused, try again in 5 seconds", None, 5),
+        ("TypeError: fetch failed", None, None),
+        ("error sending request for url (https://api.example/v1)", None, None),
     ],
 )
 def test_a_limit_is_seen_in_an_error_with_how_long_it_lasts(message, data, after):
@@ -47,7 +53,6 @@ def test_a_limit_is_seen_in_an_error_with_how_long_it_lasts(message, data, after
         ("Internal error", None),
         ("Invalid params", {"path": "/v1/4290"}),
         ("Authentication required", None),
-        ("connection refused, try again in 5 seconds", None),
         ("the rate limiter of the project failed its tests", None),
         ("context length exceeded", None),
     ],
@@ -64,6 +69,9 @@ def test_a_wait_beyond_belief_is_not_believed():
     "text",
     [
         "API Error: 429 rate limited",
+        "API Error: 503 upstream connect error",
+        "Connection error.",
+        "503 Service Unavailable",
         "Error: 529 overloaded",
         "You've hit your usage limit, try again in 3 hours",
         "Claude usage limit reached",
@@ -79,6 +87,9 @@ def test_an_answer_that_is_nothing_but_that_counts(text):
     [
         "I added a rate limit of 429 requests to the server and its tests pass.",
         "The client now waits when the server answers 429.",
+        "500 tests pass.",
+        "Error 404 pages are done.",
+        "Connection errors are handled in the client now.",
         "Error handling is done." + " It is long." * 100 + " Rate limit exceeded",
         "",
     ],

@@ -14,6 +14,7 @@ from binnacle.runner.agents.permissions import (
     by_policy,
     decide,
     outcome_of,
+    policy_sentences,
 )
 from binnacle.runner.agents.tool_calls import SeenToolCalls
 from binnacle.wire import acp
@@ -227,3 +228,28 @@ class TestOwnTools:
         own = OwnTools(server="bns", tools=(), has_upstreams=True)
         assert own.has(recorded({"title": "mcp__bns__mcp_docs_read", "kind": "other"}))
         assert not own.has(recorded({"title": "mcp__docs__read", "kind": "other"}))
+
+
+class TestSentences:
+    """What the prompt says about a policy."""
+
+    def test_a_policy_without_a_shell_says_which_commands_run_all_the_same(self):
+        may, check, commit = policy_sentences("edits", commands=["make test"], commits=True)
+        assert check == "Run what checks your work before you call it done."
+        assert may == (
+            "You may read, search, change and move files here, but not delete them. "
+            "Shell commands are refused, except exactly these: `make test`."
+        )
+        assert commit == "Do not commit: your changes are committed when you have finished."
+        may, commit = policy_sentences("edits", commands=[], commits=True)
+        assert may.endswith("Shell commands are refused.")
+
+    @pytest.mark.parametrize("approve", APPROVALS)
+    def test_an_agent_is_told_to_commit_only_where_nobody_else_does_and_it_may(self, approve):
+        told = " ".join(policy_sentences(approve, commands=[], commits=False))
+        assert ("Commit what you changed" in told) is (answer(approve, request("execute"), person=yes).is_allowed)
+        assert "Do not commit" in " ".join(policy_sentences(approve, commands=[], commits=True))
+
+
+async def yes(asked: PermissionRequest) -> bool:
+    return True

@@ -43,7 +43,7 @@ def runs(tmp_path, monkeypatch, mark) -> Runs:
 def impatient(monkeypatch):
     """Agents that do not listen get less time than in earnest."""
     monkeypatch.setattr("binnacle.runner.agents.acp_session.CANCEL_TIMEOUT_SECONDS", 1.0)
-    monkeypatch.setattr("binnacle.runner.loop.BACKOFF_SECONDS", (0.1,))
+    monkeypatch.setattr("binnacle.runner.attempt.BACKOFF_SECONDS", (0.1,))
     monkeypatch.setitem(AgentProcess.end.__kwdefaults__, "grace", 0.5)
 
 
@@ -71,7 +71,7 @@ class TestToTheEnd:
         runs.run()
         assert [event.number for event in runs.kinds(run_events.IterationStarted)] == [0, 1, 2]
         assert runs.kinds(run_events.TasksProgressed)[-1] == run_events.TasksProgressed(closed=2, total=2)
-        assert {event.title for event in runs.kinds(run_events.ToolCalled)} >= {"task-next", "iteration-summary"}
+        assert {event.title for event in runs.kinds(run_events.ToolCalled)} >= {"task-update", "iteration-summary"}
         assert isinstance(runs.told[0], run_events.RunStarted)
         assert isinstance(runs.told[-1], run_events.RunEnded)
 
@@ -151,10 +151,10 @@ class TestMisbehaviour:
         self.ends(runs, "flood=line@2", "complete")
         assert any("32 MiB" in event.message for event in runs.kinds(run_events.WarningReported))
 
-    def test_an_agent_that_does_nothing_stagnates(self, runs):
-        ended = self.ends(runs, "no-op@2,no-op@3,no-op@4,no-op@5,no-op@6,no-op@7,no-op@8", "stagnation")
-        assert ended.iterations == 3
-        assert runs.statuses() == ["pending", "pending"]
+    def test_tasks_of_which_nothing_comes_are_handed_to_a_person(self, runs):
+        ended = self.ends(runs, ",".join(f"no-op@{turn}" for turn in range(2, 30)), "needs_input")
+        assert ended.iterations == 6
+        assert runs.statuses() == ["needs_input", "needs_input"]
 
     def test_one_that_never_summarises_is_summed_up(self, runs):
         self.ends(runs, "never-summarise", "complete")
@@ -259,7 +259,7 @@ class TestWorkers:
         assert (ended.why, ended.iterations, ended.closed, ended.left) == ("budget", 1, 1, 2)
         assert len(runs.kinds(run_events.IterationStarted)) == 1
 
-    def test_a_conflict_becomes_a_task_that_is_settled(self, runs):
+    def test_a_conflict_goes_back_to_the_worker_who_made_it(self, runs):
         runs.repo.commit("words", {"words.py": "import os\n"})
         item = "- Add the function {0}\n  ```python words.py\n  def {0}():\n      return {0!r}\n  ```\n"
         spec = "# Words\n\n## Tasks\n\n" + "".join(item.format(word) for word in ("one", "two"))
@@ -268,7 +268,10 @@ class TestWorkers:
         assert {"one", "two"} <= set(runs.repo.read("words.py").replace("()", " ").split())
         (conflict,) = [event for event in runs.kinds(run_events.BranchMerged) if event.conflicts]
         assert conflict.conflicts == ("words.py",)
-        assert runs.statuses() == ["done"] * 3
+        assert runs.statuses() == ["done"] * 2
+        ended = [event for event in runs.kinds(run_events.AttemptEnded) if event.task == conflict.task]
+        assert [event.outcome for event in ended] == ["conflict", "done"]
+        assert {event.worker for event in ended} == {conflict.worker}
 
     def test_a_run_in_its_own_worktree_leaves_the_checkout_alone(self, runs):
         ended = runs.run(has_worktree=True)

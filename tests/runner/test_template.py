@@ -38,7 +38,7 @@ def shown(*denied: str, recipe: str = "loop") -> dict[str, str]:
 
 def made(text: str, given=None, *, names=None, values: TemplateValues = VALUES, recipe: str = "loop") -> str:
     template = PromptTemplate(text=text, file="run.md")
-    given = replace(everything(), extra="") if given is None else given
+    given = replace(everything(), extra="", run=None) if given is None else given
     return render_template(
         template, the_recipe(recipe), given, shown() if names is None else names, values, tools=TOOLS
     )
@@ -58,11 +58,25 @@ class TestVariables:
         assert made("[{{spec}}] [{{extra}}]", given) == "[Build it.] [And quickly.]\n"
 
     def test_what_came_up_is_told_even_if_the_template_forgets_it(self):
-        assert made("Work.", loaded(extra="The tests fail.")) == "Work.\n\nThe tests fail.\n"
+        assert made("Work.", loaded(extra="The tests fail.")) == "Work.\n\n## Also\n\nThe tests fail.\n"
+
+    def test_so_is_what_decides_in_a_run(self):
+        text = made("Work.\n\n## Mine\n\n{{task}}", everything())
+        assert re.findall("^## .*", text, re.MULTILINE) == [
+            *("## Mine", "## Earlier attempts", "## Answers to questions", "## What was asked for"),
+            *("## A conflict to resolve first", "## Where you work and what you may do", "## Also"),
+        ]
+        assert text.count("Build the login form") == 1
+
+    def test_the_whole_spec_is_there_only_where_a_template_wants_it(self):
+        given = replace(everything(), user_input="All of it.")
+        assert "All of it." in made("{{spec}}", given)
+        assert "All of it." not in made(find_template(".", DEFAULT_TEMPLATE).text, given)
 
     def test_parts_are_those_of_the_plan(self):
         assert made("{{notes}}", loaded(notes=(a_note("use fetch"),))) == "- [tip] use fetch\n"
-        assert made("{{instructions}}").startswith("1. Choose one task with `task-next`")
+        assert made("{{instructions}}").startswith("1. Do the task above and no other; `task-next`")
+        assert made("{{instructions}}", loaded()).startswith("1. Choose one task with `task-next`")
 
     def test_parts_are_cut_to_their_budget(self):
         many = loaded(notes=tuple(a_note(f"{number} {'x' * 500}") for number in range(200)))
@@ -138,7 +152,8 @@ class TestFiles:
         check_template(template, TOOLS)
         for heading in (
             "Recent progress",
-            "Spec",
+            "What was asked for",
+            "Your task",
             "Current tasks",
             "Notes",
             "Rules",

@@ -105,7 +105,7 @@ def test_17_a_dependency_is_reopened(connect, bn):
     second = bn.add("Call the endpoint", "--after", first)
     bn("task", "done", first, "--reason", "answers 200")
     assert ready(bn) == [second]
-    connect("--recipe", "opus_review")("set_task_status", id=first, status="pending")
+    connect("--recipe", "review")("set_task_status", id=first, status="pending")
     assert ready(bn) == [first]
     refused = connect().fails("task_status", id=second, status="in_progress")
     assert refused["code"] == "E_REFUSED"

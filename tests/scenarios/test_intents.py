@@ -12,7 +12,7 @@ def task(bn) -> str:
 @pytest.fixture
 def work_on(connect):
     """Opens a session that is bound to a task."""
-    return lambda task: connect("--recipe", "task_intents", "--task", task)
+    return lambda task: connect("--recipe", "report", "--task", task)
 
 
 def status(bn, task: str) -> str:
@@ -200,7 +200,7 @@ def test_60_an_agent_with_intents_tries_to_move_tasks(bn, task, work_on):
 
 def test_61_a_second_agent_is_sent_to_a_task_that_is_worked_on(bn, task, work_on, sessions):
     agent = work_on(task)
-    error = bn.fails("mcp", "serve", "--recipe", "task_intents", "--task", task)
+    error = bn.fails("mcp", "serve", "--recipe", "report", "--task", task)
     assert (error["code"], error["details"]["holder"]) == ("E_CLAIMED", sessions()[0].id)
     assert len(sessions()) == 1
     agent("report_done", summary="alone")

@@ -24,7 +24,7 @@ def test_20_one_bad_task_in_a_batch(connect, bn):
 
 def test_21_an_agent_plans_what_is_planned_already(connect, bn):
     task = bn.add("Write the login endpoint")
-    agent = connect("--recipe", "planning")
+    agent = connect("--recipe", "plan")
     error = agent.fails("task-add", tasks=[{"content": "write the  LOGIN endpoint"}])
     assert error["code"] == "E_DUPLICATE"
     assert task in error["message"]
@@ -33,13 +33,13 @@ def test_21_an_agent_plans_what_is_planned_already(connect, bn):
 
 def test_22_enriching_what_is_no_draft(connect, bn):
     task = bn.add("Ready as it is")
-    error = connect("--recipe", "enrichment").fails("enrich_task", id=task, pseudocode="1. do it")
+    error = connect("--recipe", "enrich").fails("enrich_task", id=task, pseudocode="1. do it")
     assert error["code"] == "E_STATUS"
     assert "pseudocode" not in bn("task", "show", task)["task"]
 
 
 def test_23_a_braindump_makes_drafts_whatever_it_says(connect, bn):
-    agent = connect("--recipe", "braindump")
+    agent = connect("--recipe", "brainstorm")
     assert "status" not in agent.tools()["create_task"]["inputSchema"]["properties"]
     agent("create_task", title="An idea", status="pending")
     agent("task-add", tasks=[{"title": "Another", "status": "in_progress"}])
@@ -82,8 +82,8 @@ def test_26_a_learning_gives_orders_to_its_readers(connect, bn):
 @pytest.mark.parametrize(
     ("recipe", "tool", "instead"),
     [
-        ("task_execution", "create_task", "add_task_comment"),
-        ("enrichment", "delete_task", "skip_task"),
+        ("task", "create_task", "add_task_comment"),
+        ("enrich", "delete_task", "skip_task"),
         ("loop", "task_claim", "task-update"),
         ("passthrough", "task_list", "bn_run"),
     ],
@@ -99,7 +99,7 @@ def test_27_an_agent_names_a_tool_of_another_recipe(connect, bn, recipe, tool, i
 
 def test_28_other_names_of_tools(connect, bn):
     task = bn.add("One")
-    agent = connect("--recipe", "yap")
+    agent = connect("--recipe", "chat")
     assert "task_get" not in agent.tools()
     assert agent("task_get", id=task) == agent("get_task", task_id=task)
     for name in ("task_delete", "delete_task"):
@@ -126,7 +126,7 @@ def test_30_a_parameter_that_does_not_exist(connect, bn):
 
 def test_31_a_parameter_outside_the_limits_of_the_recipe(connect, bn):
     task = bn.add("One")
-    agent = connect("--recipe", "opus_review")
+    agent = connect("--recipe", "review")
     assert set(agent.tools()["update_task"]["inputSchema"]["properties"]) == {"id", "priority", "description"}
     error = agent.fails("update_task", id=task, title="Two", priority=0)
     assert error["code"] == "E_INVALID_PARAMS"

@@ -14,7 +14,7 @@ def test_33_a_persona_without_a_right(connect, bn):
     bn("discipline", "add", "reader", "--deny", "set_task_status", "--deny", "append_*", "--system-prompt",
        "You read. You never call set_task_status yourself.")  # fmt: skip
     task = bn.add("One", "--discipline", "reader")
-    agent = connect("--recipe", "task_execution", "--task", task)
+    agent = connect("--recipe", "task", "--task", task)
     denied = {"set_task_status", "append_learning", "append_progress"}
     assert not denied & set(agent.tools())
     assert not denied & set(re.findall(r"[\w-]+", agent.prompt()))
@@ -27,7 +27,7 @@ def test_33_a_persona_without_a_right(connect, bn):
 
 def test_34_a_discipline_is_edited_while_its_session_is_served(connect, bn):
     bn("discipline", "add", "reader")
-    agent = connect("--recipe", "yap", "--discipline", "reader")
+    agent = connect("--recipe", "chat", "--discipline", "reader")
     assert "create_task" in agent.tools()
     with agent.told_of_change():
         bn("discipline", "update", "reader", "--deny", "create_task")
@@ -41,8 +41,8 @@ def test_34_a_discipline_is_edited_while_its_session_is_served(connect, bn):
 
 def test_35_two_sessions_at_once_with_different_recipes(connect, bn, sessions):
     one, two = bn.add("One"), bn.add("Two")
-    executor = connect("--recipe", "task_execution", "--task", one)
-    reporter = connect("--recipe", "task_intents", "--task", two)
+    executor = connect("--recipe", "task", "--task", one)
+    reporter = connect("--recipe", "report", "--task", two)
     assert set(executor.tools()) & set(reporter.tools()) == {"get_task"}
     assert one in executor.prompt()
     assert two not in executor.prompt()
@@ -53,7 +53,7 @@ def test_35_two_sessions_at_once_with_different_recipes(connect, bn, sessions):
     assert bn("task", "show", two)["task"]["closed_reason"] == "two is done"
     executor("set_task_status", status="in_progress")
     assert [(session.recipe, session.status) for session in sessions()] == [
-        *[("task_execution", "active"), ("task_intents", "aborted")]
+        *[("task", "active"), ("report", "aborted")]
     ]
 
 
@@ -76,11 +76,11 @@ def test_36_a_recipe_with_a_mistake_in_it(bn, write_recipe, sessions, transport,
 
 
 def test_37_a_recipe_is_edited_while_its_session_is_served(connect, bn, write_recipe):
-    write_recipe("mine", "description: mine\nextends: yap\n")
+    write_recipe("mine", "description: mine\nextends: chat\n")
     agent = connect("--recipe", "mine")
     agent("create_task", title="One")
     with agent.told_of_change():
-        write_recipe("mine", "description: mine\nextends: yap\nwithout: [create_task]\n")
+        write_recipe("mine", "description: mine\nextends: chat\nwithout: [create_task]\n")
     assert "create_task" not in agent.tools()
     assert agent.fails("create_task", title="Two")["code"] == "E_TOOL_DISABLED"
     assert [task["title"] for task in bn("task", "list")["tasks"]] == ["One"]
@@ -88,7 +88,7 @@ def test_37_a_recipe_is_edited_while_its_session_is_served(connect, bn, write_re
 
 def test_38_a_plan_is_edited_by_hand(connect, bn, planned):
     task = bn.add("One")
-    session, folder = planned("task_intents", task)
+    session, folder = planned("report", task)
     context = folder / "context.json"
     context.write_text(context.read_text().replace('"report_done"', '"task_delete"', 1))
     error = bn.fails("mcp", "serve", "--session", session)
@@ -104,7 +104,7 @@ def test_38_a_plan_is_edited_by_hand(connect, bn, planned):
 
 def test_39_a_session_goes_on_after_its_server_was_killed(connect, bn, planned, sessions):
     task = bn.add("One")
-    session, _ = planned("task_execution", task)
+    session, _ = planned("task", task)
     agent = connect("--session", session, **bn.agent("agent-1"))
     fence = agent("set_task_status", status="in_progress")["fence"]
     agent("add_task_comment", task_id=task, body="half of it is there")
@@ -120,7 +120,7 @@ def test_39_a_session_goes_on_after_its_server_was_killed(connect, bn, planned, 
 def test_40_a_discipline_is_deleted_while_a_session_has_it(connect, bn, write_recipe):
     write_recipe("staff", "description: who works here\ntools: [list_disciplines, delete_discipline]\n")
     bn("discipline", "add", "reader")
-    working = connect("--recipe", "yap", "--discipline", "reader")
+    working = connect("--recipe", "chat", "--discipline", "reader")
     error = connect("--recipe", "staff").fails("delete_discipline", name="reader")
     assert error["code"] == "E_REFERENCED"
     assert [one["name"] for one in bn("discipline", "list")["disciplines"]] == ["reader"]
@@ -134,9 +134,9 @@ def test_40_a_discipline_is_deleted_while_a_session_has_it(connect, bn, write_re
     ("words", "hint"),
     [
         (["--recipe", "enrichmnt"], "did you mean 'enrichment'?"),
-        (["--recipe", "yap", "--discipline", "raeder"], "did you mean 'reader'?"),
-        (["--recipe", "yap", "--feature", "auht"], "did you mean 'auth'?"),
-        (["--recipe", "yap", "--task", "bn-ffff"], "bn task list"),
+        (["--recipe", "chat", "--discipline", "raeder"], "did you mean 'reader'?"),
+        (["--recipe", "chat", "--feature", "auht"], "did you mean 'auth'?"),
+        (["--recipe", "chat", "--task", "bn-ffff"], "bn task list"),
         (["--session", "bns-ffff"], ""),
     ],
 )

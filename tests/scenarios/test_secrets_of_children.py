@@ -72,7 +72,13 @@ def descendants(pid: int) -> list[int]:
 
 
 def shown(pid: int) -> str:
-    return "".join(Path(f"/proc/{pid}", kind).read_bytes().decode(errors="replace") for kind in ("environ", "cmdline"))
+    """What a process shows of itself; nothing if it has ended since it was listed."""
+    try:
+        return "".join(
+            Path(f"/proc/{pid}", kind).read_bytes().decode(errors="replace") for kind in ("environ", "cmdline")
+        )
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 def probing(seen: Path, *command: str) -> list[str]:

@@ -103,7 +103,7 @@ def test_06_an_agent_asks_to_be_stopped(connect, bn, login, sessions):
     assert (ended["status"], ended["reason"]) == ("aborted", "every command times out")
     agent.leave()
     (session,) = sessions()
-    assert (session.status, session.reason, session.recipe) == ("aborted", "every command times out", "task_execution")
+    assert (session.status, session.reason, session.recipe) == ("aborted", "every command times out", "task")
     task = bn("task", "show", form)["task"]
     assert task["status"] == "pending"
     assert "claimed_by" not in task

@@ -127,7 +127,7 @@ def test_a_plan_says_how_much_room_there_is(bn):  # noqa: F811
     plan = bn("plan", "show", "default")
     assert plan["tool_budget"] == {"tokens": BUDGET, "left": BUDGET - plan["tokens"]["tools"]}
     assert "tool_search" in bn.human("plan", "show", "default")
-    assert "tool_budget" not in bn("plan", "show", "yap"), "nothing joins it"
+    assert "tool_budget" not in bn("plan", "show", "chat"), "nothing joins it"
     why = {one["recipe"]: one["why"] for one in bn("plan", "explain", "tool_search")["recipes"]}
     assert why["default"] == "only there if the upstream tools do not fit into 10000 tokens"
-    assert why["yap"] == "not in the recipe yap"
+    assert why["chat"] == "not in the recipe chat"

@@ -184,7 +184,7 @@ def test_a_client_of_the_new_era_hears_of_changes(bn):  # noqa: F811
 
 
 def test_a_recipe_without_upstreams_has_nothing_of_them(connect):  # noqa: F811
-    agent = connect("--recipe", "yap", *flag("stock"))
+    agent = connect("--recipe", "chat", *flag("stock"))
     assert uris(agent) == OWN
     assert prompt_names(agent) == ["session"]
     assert agent.ask("resources/templates/list") == {"resourceTemplates": []}

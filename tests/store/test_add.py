@@ -2,8 +2,8 @@
 
 import pytest
 
-from binnacle.errors import Duplicate, InvalidInput, NotFound
-from binnacle.store import dependencies, features, task_deletion, task_moves, tasks
+from binnacle.errors import InvalidInput, NotFound
+from binnacle.store import dependencies, features, task_deletion, tasks
 from binnacle.work.status import STATUSES
 from binnacle.work.task import NewTask
 from places import NOW
@@ -30,6 +30,7 @@ def test_a_task_is_kept_as_it_was_given(store):
         output_artifacts=("form.py",),
         estimated_turns=3,
         tags=("ui", "urgent"),
+        covers=("R2", "R7"),
         provenance="agent",
     )
     assert again(store, task) == task
@@ -38,6 +39,7 @@ def test_a_task_is_kept_as_it_was_given(store):
     assert (task.acceptance_criteria, task.context_files) == (("it works",), ("src/form.py",))
     assert (task.output_artifacts, task.tags) == (("form.py",), ("ui", "urgent"))
     assert (task.hints, task.pseudocode, task.estimated_turns) == ("look at the validator", "read, then write", 3)
+    assert task.covers == ("R2", "R7")
     assert (task.provenance, task.status, task.fence) == ("agent", "pending", 0)
     assert task.created_at == task.updated_at == NOW
 
@@ -104,44 +106,6 @@ def test_finished_dependencies_are_not_counted_as_open(store):
     done, cancelled, waiting = put(store, status="done"), put(store, status="cancelled"), put(store)
     task = put(store, depends_on=(done.id, cancelled.id, waiting.id))
     assert task.open_dependencies == 1
-
-
-@pytest.mark.parametrize("title", ["mend the form", "  Mend  THE form\n", "MEND THE FORM"])
-def test_a_title_that_repeats_is_refused_with_who_has_it(store, title):
-    task = put(store, "mend the form")
-    before = contents(store)
-    with pytest.raises(Duplicate, match=f"a task with this title exists: {task.id}") as caught:
-        put(store, title)
-    assert caught.value.details == {"existing": task.id, "status": "pending"}
-    assert contents(store) == before
-
-
-def test_a_title_that_repeats_within_a_batch_is_refused(store):
-    before = contents(store)
-    with pytest.raises(Duplicate, match="the same title twice in one batch: 'mend it'"):
-        do(store, tasks.add, [NewTask(title="mend it"), NewTask(title="other"), NewTask(title=" MEND it")])
-    assert contents(store) == before
-
-
-def test_the_title_of_a_finished_task_is_taken_and_the_hint_reopens_it(store):
-    task = put(store, "mend it")
-    do(store, task_moves.finish, task.id)
-    with pytest.raises(Duplicate) as caught:
-        put(store, "mend it")
-    assert caught.value.hint.startswith(f"reopen it: bn task reopen {task.id}")
-
-
-def test_a_cancelled_task_gives_its_title_free(store):
-    task = put(store, "mend it")
-    do(store, task_moves.skip, task.id, reason="no longer needed")
-    assert put(store, "mend it").id != task.id
-
-
-def test_titles_of_a_large_batch_are_all_checked(store):
-    put(store, "step 1150")
-    with pytest.raises(Duplicate, match="'step 1150'"):
-        do(store, tasks.add, [NewTask(title=f"step {number}") for number in range(1200)])
-    assert ready(store) == ["step 1150"]
 
 
 @pytest.mark.parametrize(

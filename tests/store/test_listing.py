@@ -59,7 +59,7 @@ def test_every_filter_restricts(store):
 def test_a_tag_is_matched_as_a_whole_and_to_the_letter(store, tag):
     put(store, "front_end", tags=("front_end",))
     put(store, "front-end", tags=("front-end",))
-    put(store, "front-ends", tags=("front-ends",))
+    put(store, "several front-ends", tags=("front-ends",))
     assert titles(store, tag=tag) == ([tag], 1)
 
 

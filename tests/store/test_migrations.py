@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from binnacle.errors import BinnacleError
+from binnacle.errors import BinnacleError, Duplicate
 from binnacle.store import comments, features, learnings, notes, questions, reports, schema_migration, sessions, tasks
 from binnacle.store.schema_migration import LATEST_SCHEMA, load_migration, migrate
 from binnacle.store.task_deletion import delete_task
@@ -110,6 +110,8 @@ def test_all_that_an_earlier_version_kept_is_there_and_found(place, version):
     ):
         assert [hit.entity for hit in see(store, search.find_text, word)] == [entity]
     assert ready(store) == ["the sextant"]
+    with pytest.raises(Duplicate, match="bn-0001"):
+        put(store, "Sextants", feature="login")
     asked = do(store, questions.ask, "bn-0001", "which star?", blocking=True)
     assert see(store, questions.list_task_questions, "bn-0001") == [asked]
     assert see(store, reports.load_outcomes, "bn-0001").tried == ()

@@ -112,16 +112,6 @@ def test_everything_can_be_reopened(store, status):
     assert (moved.status, moved.closed_at, moved.closed_reason, moved.claimed_by) == ("pending", None, "", None)
 
 
-def test_a_cancelled_task_is_not_reopened_when_its_title_was_given_away(store):
-    old = put(store, "mend it")
-    do(store, task_moves.skip, old.id, reason="not now")
-    new = put(store, "Mend it")
-    with pytest.raises(Duplicate, match=new.id):
-        do(store, task_moves.reopen, old.id)
-    do(store, task_moves.skip, new.id, reason="twice")
-    assert do(store, task_moves.reopen, old.id).task.status == "pending"
-
-
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("start", ["pending", "in_progress", "blocked", "partial", "needs_input"])
 def test_every_status_is_reached_by_name(store, start, status):

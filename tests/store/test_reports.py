@@ -23,7 +23,7 @@ from places import NOW
 from store.verbs import AGENT, ANN, OTHER, actions, again, contents, do, put, rows, see
 
 
-def bind(store, task, *, by=AGENT, recipe="task_intents", claim=True) -> str:
+def bind(store, task, *, by=AGENT, recipe="report", claim=True) -> str:
     """A session bound to `task`, which it holds."""
     session = do(store, sessions.start, recipe=recipe, task_id=task.id, by=by).id
     if claim:
@@ -419,7 +419,7 @@ def test_a_killed_server_leaves_reports_that_are_settled_before_the_next_session
 def test_sessions_that_were_killed_without_a_word_count_as_stuck(store):
     task = put(store)
     for _ in range(3):
-        do(store, sessions.start, recipe="task_intents", task_id=task.id, by=AGENT)
+        do(store, sessions.start, recipe="report", task_id=task.id, by=AGENT)
     following = bind(store, task, claim=False)
     settled = do(store, reports.settle_abandoned, task.id, but=following, by=AGENT, session=following)
     assert [one.outcome for one in settled] == ["pending", "pending", "blocked"]
@@ -427,7 +427,7 @@ def test_sessions_that_were_killed_without_a_word_count_as_stuck(store):
 
 def test_sessions_that_only_planned_the_task_did_not_get_stuck_on_it(store):
     task = put(store)
-    bind(store, task, recipe="enrichment", claim=False)
+    bind(store, task, recipe="enrich", claim=False)
     later = bind(store, task, claim=False)
     assert do(store, reports.settle_abandoned, task.id, but=later, by=AGENT, session=later) == []
     assert said_on(store, task) == []
@@ -436,7 +436,7 @@ def test_sessions_that_only_planned_the_task_did_not_get_stuck_on_it(store):
 def test_sessions_that_ended_without_having_to_report_did_not_get_stuck_either(store):
     task = put(store)
     for _ in range(4):
-        talked = bind(store, task, recipe="discuss", claim=False)
+        talked = bind(store, task, recipe="disciplines", claim=False)
         assert do(store, reports.settle_abandoned, task.id, but=talked, session=talked) == []
         do(store, sessions.abort, talked, reason="the client went away")
     assert said_on(store, task) == []
@@ -444,7 +444,7 @@ def test_sessions_that_ended_without_having_to_report_did_not_get_stuck_either(s
 
 def test_a_session_that_was_killed_holding_the_task_gives_it_back_whatever_its_recipe(store):
     task = put(store)
-    killed = bind(store, task, recipe="task_execution")
+    killed = bind(store, task, recipe="task")
     later = bind(store, task, claim=False, by=OTHER)
     (settled,) = do(store, reports.settle_abandoned, task.id, but=later, by=OTHER, session=later)
     assert (settled.session, settled.outcome) == (killed, "pending")

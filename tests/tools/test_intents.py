@@ -22,7 +22,7 @@ class Bound:
         self.tools, self.store = tools, store
         do(store, features.add, "auth", {})
         self.task = put(store, "Write the login", feature="auth")
-        self.session = do(store, sessions.start, recipe="task_intents", task_id=self.task.id, by=AGENT).id
+        self.session = do(store, sessions.start, recipe="report", task_id=self.task.id, by=AGENT).id
         do(store, task_moves.start, self.task.id, by=AGENT, session=self.session)
         tools.caller = Caller(session=Session(actor=AGENT, id=self.session))
 

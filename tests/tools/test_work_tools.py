@@ -50,6 +50,31 @@ def test_a_day_of_an_agent(tools):
     assert tools("task_next")["task"]["id"] == second
 
 
+def test_what_exists_is_left_out_of_a_batch_and_named_if_the_caller_wants_that(tools):
+    (known,) = add(tools, "write the tests")
+    given = [{"title": "Write tests"}, {"title": "ship it", "depends_on": ["#1"]}]
+    refused = tools.outcome("task_add", tasks=given)
+    assert (refused.is_error, known in refused.text) == (True, True)
+    outcome = tools.outcome("task_add", tasks=given, duplicates="skip")
+    (made,) = outcome.envelope["data"]["tasks"]
+    assert outcome.text == (
+        f"Added 1 task(s):\n  {made.id}: ship it\nLeft out 1 that exist:\n  Write tests: {known} write the tests"
+    )
+    assert outcome.envelope["data"]["skipped"][0].existing == known
+    assert tools("task_dependencies", id=made.id)["dependencies"][0]["task"]["id"] == known
+    assert tools.outcome("create_task", title="Ship it!", duplicates="skip").text.startswith("Added 0 task(s):")
+
+
+def test_a_task_says_which_requirements_it_covers(tools):
+    whole, _ = add(tools, "one", "two", covers=["R1", "R2", "R1"])
+    assert tools("task_get", id=whole)["task"]["covers"] == ["R1", "R2"]
+    assert "covers: R1; R2" in tools.outcome("task_get", id=whole).text
+    tools("task_update", id=whole, covers=["R3"])
+    assert tools("task_get", id=whole)["task"]["covers"] == ["R3"]
+    parts = tools("task_split", id=whole, parts=[{"title": "a", "covers": ["R3"]}, {"title": "b"}])["parts"]
+    assert tools("task_get", id=parts[0]["id"])["task"]["covers"] == ["R3"]
+
+
 def test_the_loop_gets_its_own_shapes_and_texts(tools):
     added = tools.outcome("task-add", tasks=[{"content": "one", "priority": 0}, {"content": "two"}])
     first, second = (task.id for task in added.envelope["data"]["tasks"])

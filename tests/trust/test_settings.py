@@ -62,7 +62,15 @@ def test_every_setting_says_whether_a_project_may_set_it(bn):
     from binnacle.config.settings import SETTINGS
 
     guarded = {key for key, setting in SETTINGS.items() if setting.does}
-    assert guarded == {"store.url", "store.project", "store.schema", "run.agent", "run.approve"}
+    assert guarded == {
+        "store.url",
+        "store.project",
+        "store.schema",
+        "run.agent",
+        "run.agents",
+        "run.approve",
+        "run.remote",
+    }
 
 
 def test_trust_can_be_taken_back_from_a_database_that_is_gone(bn):

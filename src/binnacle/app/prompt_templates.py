@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from binnacle.plan.prompt import Prompt, Section
-from binnacle.plan.prompt_data import load
+from binnacle.plan.prompt_data import RunSituation, load
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.session_plan import SessionPlan
 from binnacle.plan.token_count import count
@@ -41,6 +41,7 @@ def with_template(
     values: TemplateValues,
     *,
     extra: str = "",
+    run: RunSituation | None = None,
 ) -> SessionPlan:
     """The plan with the prompt that a template makes.
 
@@ -56,6 +57,7 @@ def with_template(
         session=plan.session or None,
         user_input=plan.input,
         extra=extra,
+        run=run,
         sections=template.sections,
     )
     names = {tool.tool: tool.name for tool in reversed(plan.tools)}

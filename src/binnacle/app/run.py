@@ -15,6 +15,7 @@ from binnacle.app.prompt_templates import with_template
 from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
+from binnacle.plan.prompt_data import RunSituation
 from binnacle.plan.recipe_limits import limits_of
 from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import bn_command
@@ -25,12 +26,12 @@ from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.project.workspace import workspace_of
 from binnacle.runner.agents.agent_commands import AgentCommand
-from binnacle.runner.agents.permissions import Approve, AskPerson, OwnTools, by_policy
+from binnacle.runner.agents.permissions import Approve, AskPerson, OwnTools, by_policy, policy_sentences
 from binnacle.runner.budget import RunBudget, RunSpending
 from binnacle.runner.hooks.hook_file import find_hooks
 from binnacle.runner.hooks.hook_runner import HookRunner
 from binnacle.runner.loop import RunLoop
-from binnacle.runner.ports import PLANNING_RECIPE, RunOptions, Worker
+from binnacle.runner.ports import PLANNING_RECIPE, AgentChoice, RunOptions, Stage, Worker
 from binnacle.runner.prompt_template import PromptTemplate, TemplateValues
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.run_control import RunControl
@@ -38,7 +39,6 @@ from binnacle.runner.run_events import RunEnded, Tell
 from binnacle.runner.run_store import RunStore, retry_during_outage
 from binnacle.runner.trees.git import Git
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
-from binnacle.runner.trees.worktrees import RunWorktrees
 from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.http_listener import bind, serve_http
 from binnacle.server.http_routes import HttpRoutes
@@ -86,6 +86,13 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     servers: tuple[str, ...] = ()
     """MCP servers named on the command line."""
 
+    agents: tuple[tuple[str, AgentCommand, str], ...] = ()
+    """Other agents, each for a stage or a discipline, with a recipe if it has its own."""
+
+    task_budget: RunBudget = RunBudget()
+    max_attempts: int = 3
+    max_outage: float = 6 * 3600.0
+    remote: str = ""
     silence: float = 900
     within: float = 7200
 
@@ -105,18 +112,19 @@ async def run(
             stack.enter_context(hold_run_lock(project, session))
             stack.enter_context(hold_session_lock(project, session))
         cwd = workspace_of(project, wanted.start)
-        trees, folders = await _trees(stack, project, wanted, cwd)
+        lease = project.settings.number("claim.minutes") * 60
+        store = RunStore(lambda: open_store(project), run=opened.run, feature=opened.terms.feature, lease=lease)
+        trees = await _open_trees(stack, project, wanted, cwd, store)
         workers = [
-            Worker(number=number, session=session, cwd=folder)
-            for number, (session, folder) in enumerate(zip(opened.sessions, folders, strict=True), 1)
+            Worker(number=number, session=session, cwd=trees.folder(number))
+            for number, session in enumerate(opened.sessions, 1)
         ]
         services = await stack.enter_async_context(_open_services(project, wanted, opened, workers))
         keeper = await stack.enter_async_context(Keeper())
-        lease = project.settings.number("claim.minutes") * 60
         context = RunContext(
-            options=_options(wanted, opened, _agent_of(wanted, cwd, services.server)),
+            options=_options(wanted, opened, cwd, services.server, has_trees=bool(trees.branch)),
             services=services,
-            store=RunStore(lambda: open_store(project), feature=opened.terms.feature, lease=lease),
+            store=store,
             hooks=HookRunner(keeper, find_hooks(project.repo), repo=project.repo),
             keeper=keeper,
             control=control,
@@ -138,45 +146,75 @@ def _open(project: Project, wanted: RunRequest) -> RunSessions:
         SessionTerms(wanted.recipe or RECIPE, wanted.discipline, wanted.feature),
         recipe=wanted.recipe,
         said=f"{where}{wanted.spec}" if wanted.spec else "",
+        asked=wanted.spec,
+        asked_file=wanted.spec_file,
+        remote=wanted.remote,
         workers=wanted.workers,
         must_go_on=wanted.is_resumed,
     )
 
 
-def _agent_of(wanted: RunRequest, cwd: str, server: str) -> AgentCommand:
-    """The agent's command, without the Binnacle that its own files configure."""
-    added = leave_out_binnacle(wanted.agent.name, cwd, os.environ, server=server)
+def _without_binnacle(agent: AgentCommand, cwd: str, server: str) -> AgentCommand:
+    """An agent's command, without the Binnacle that its own files configure."""
+    added = leave_out_binnacle(agent.name, cwd, os.environ, server=server)
     return replace(
-        wanted.agent,
-        argv=(*wanted.agent.argv, *added.arguments),
-        env={**wanted.agent.env, **added.env},
+        agent,
+        argv=(*agent.argv, *added.arguments),
+        env={**agent.env, **added.env},
         session_meta=added.session_meta,
         servers_variable=added.servers_variable,
     )
 
 
-def _options(wanted: RunRequest, opened: RunSessions, agent: AgentCommand) -> RunOptions:
+def _options(wanted: RunRequest, opened: RunSessions, cwd: str, server: str, *, has_trees: bool) -> RunOptions:
+    agent = _without_binnacle(wanted.agent, cwd, server)
+    others = {who: (_without_binnacle(one, cwd, server), recipe) for who, one, recipe in wanted.agents}
+
+    def choose(stage: Stage, discipline: str | None) -> AgentChoice:
+        """By the stage, else by the discipline, else the agent of the run. A recipe is for attempts at tasks."""
+        recipe = others.get(discipline or "", (agent, ""))[1] or opened.terms.recipe
+        for who in (stage if stage != "do" else "", discipline or "", stage):
+            if who in others:
+                return AgentChoice(others[who][0], recipe)
+        return AgentChoice(agent, recipe)
+
+    checks: tuple[str, ...] = ()
     return RunOptions(
         name=wanted.name,
         agent=agent,
         recipe=opened.terms.recipe,
+        choose=choose,
         budget=wanted.budget,
+        task_budget=wanted.task_budget,
+        max_attempts=wanted.max_attempts,
+        max_outage=wanted.max_outage,
         has_spec=bool(opened.said),
-        auto_commit=wanted.auto_commit or wanted.has_worktree or wanted.workers > 1,
+        may=policy_sentences(wanted.approve, commands=checks, commits=has_trees or wanted.auto_commit),
+        checks=checks,
         silence=wanted.silence,
         within=wanted.within,
     )
 
 
-async def _trees(stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str) -> tuple[RunTrees, list[str]]:
+async def _open_trees(
+    stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str, store: RunStore
+) -> RunTrees:
     """The folders that the workers work in."""
-    if not wanted.has_worktree and wanted.workers == 1:
+    if not wanted.has_worktree and wanted.workers == 1 and not wanted.remote:
         git = Git(cwd)
-        return InPlace(git if await git.root() else None), [cwd]
+        return InPlace(cwd, git if await git.root() else None, auto_commit=wanted.auto_commit)
     folder = os.path.join(project.data_dir, "worktrees")
-    trees = InWorktrees(RunWorktrees(cwd, folder, wanted.name, own_branch=wanted.has_worktree))
+    trees = InWorktrees(
+        start=cwd,
+        folder=folder,
+        name=wanted.name,
+        remote=wanted.remote,
+        lease=(lambda: store.hold_lease(f"merge {store.run}")) if wanted.remote else None,
+        moves_checkout=not wanted.has_worktree,
+    )
+    await trees.begin()
     stack.push_async_callback(trees.close)
-    return trees, await trees.begin(wanted.workers)
+    return trees
 
 
 class _RunServices:
@@ -205,18 +243,19 @@ class _RunServices:
         """The name of the session's server in agents."""
 
         catalog = catalog_of(project)
-        names = {opened.terms.recipe, PLANNING_RECIPE}
+        names = {opened.terms.recipe, PLANNING_RECIPE, *(recipe for _, _, recipe in wanted.agents if recipe)}
         self._first = {name: limits_of(load_recipe(name, catalog, repo=project.repo)) for name in names}
         """The recipes as they were when the run began: its agents can change the files."""
 
         self._made: dict[str, PlanWithRecipe] = {}
         """The latest plan of each session."""
 
+    def terms(self, recipe: str, *, discipline: str | None = None, task: str | None = None) -> SessionTerms:
+        return self._terms._replace(recipe=recipe, discipline=discipline or self._terms.discipline, task=task)
+
     @asynccontextmanager
-    async def serve(self, session: str, recipe: str) -> AsyncIterator[Sequence[acp.McpServer]]:
-        served = SessionRequest(
-            self._terms._replace(recipe=recipe), session, self._cwds[session], first=self._first.get(recipe)
-        )
+    async def serve(self, session: str, terms: SessionTerms, agent: str) -> AsyncIterator[Sequence[acp.McpServer]]:
+        served = SessionRequest(terms, session, self._cwds[session], first=self._first.get(terms.recipe))
         path = f"/mcp/{session}"
         token = secrets.token_urlsafe(24)
         async with open_mcp_server(
@@ -230,33 +269,40 @@ class _RunServices:
                         url=f"{self._url}{path}",
                         headers=(acp.NameValue(name="Authorization", value=f"Bearer {token}"),),
                     ),
-                    self._stdio(session, recipe),
+                    self._stdio(session, terms.recipe, agent),
                 ]
 
-    def _stdio(self, session: str, recipe: str) -> acp.StdioMcpServer:
+    def _stdio(self, session: str, recipe: str, agent: str) -> acp.StdioMcpServer:
         """The server for an agent that only supports stdio."""
         words = ("-C", self._cwds[session], "mcp", "serve", "--session", session, "--recipe", recipe)
         env = tuple(
             acp.NameValue(name=name, value=value)
-            for name, value in self.environment(session).items()
+            for name, value in self.environment(session, agent).items()
             if name.startswith(("BN_", "XDG_", "PG"))
         )
         return acp.StdioMcpServer(name=self.server, command=bn_command(), args=words, env=env)
 
-    async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
-        return await retry_during_outage(lambda: self._prompt(session, recipe, iteration, more))
+    async def prompt(
+        self, session: str, terms: SessionTerms, *, iteration: int, more: str, situation: RunSituation | None
+    ) -> str:
+        return await retry_during_outage(lambda: self._prompt(session, terms, iteration, more, situation))
 
-    def _prompt(self, session: str, recipe: str, iteration: int, more: str) -> str:
-        project, wanted = self._project, self._wanted
-        terms, catalog = self._terms._replace(recipe=recipe), catalog_of(project)
+    def _prompt(
+        self, session: str, terms: SessionTerms, iteration: int, more: str, situation: RunSituation | None
+    ) -> str:
+        project, wanted, catalog = self._project, self._wanted, catalog_of(self._project)
         extra = "\n\n".join(part for part in (wanted.extra, more) if part)
         with open_store(project) as store, store.read() as tx:
-            first = self._first.get(recipe)
-            made = make_plan(tx, project, catalog, terms, session=session, said=self._said, extra=extra, first=first)
+            made = make_plan(
+                tx, project, catalog, terms, session=session, said=self._said, extra=extra, run=situation,
+                first=self._first.get(terms.recipe),
+            )  # fmt: skip
             plan = made.plan
-            if wanted.template is not None and recipe != PLANNING_RECIPE:
+            if wanted.template is not None and terms.recipe != PLANNING_RECIPE:
                 values = TemplateValues(run=wanted.name, session=session, iteration=iteration)
-                plan = with_template(tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra)
+                plan = with_template(
+                    tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra, run=situation
+                )
         keep_plan(project, plan)
         self._made[session] = made
         return plan.prompt.text
@@ -270,6 +316,10 @@ class _RunServices:
             server=self.server, tools=tools.union(FINDERS if has_upstreams else ()), has_upstreams=has_upstreams
         )
 
+    def tool_names(self, session: str) -> dict[str, str]:
+        made = self._made.get(session)
+        return {tool.tool: tool.name for tool in made.plan.tools} if made else {}
+
     def is_busy(self, session: str) -> bool:
         endpoint = self._serving.get(session)
         return endpoint is not None and endpoint.is_busy
@@ -277,9 +327,9 @@ class _RunServices:
     def folder(self, session: str) -> str:
         return session_folder(self._project, session)
 
-    def environment(self, session: str) -> dict[str, str]:
+    def environment(self, session: str, agent: str) -> dict[str, str]:
         """Variables by which agents also act as their session in their shells."""
-        found = for_agent(os.environ, self._wanted.agent.name)
+        found = for_agent(os.environ, agent)
         return {**found, "BN_SESSION": self._secrets[session], "BN_MCP_SESSION": session}
 
     async def aclose(self) -> None:

@@ -76,8 +76,9 @@ def _check_own(project: Project, own: str, *, recipe: str | None, session_id: st
     """Refuses a server of another session, or with more than was planned, to the agent of a session."""
     from binnacle.runner.ports import PLANNING_RECIPE
     from binnacle.sessions.planning import planned_recipes
+    from binnacle.work.recipe_names import recipe_name
 
     if session_id not in (None, own):
         raise PersonNeeded("only a person may serve another session", hint="leave out --session")
-    if recipe is not None and recipe not in (PLANNING_RECIPE, *planned_recipes(project, own)):
+    if recipe is not None and recipe_name(recipe) not in (PLANNING_RECIPE, *planned_recipes(project, own)):
         raise PersonNeeded("only a person may serve a session with another recipe", hint="leave out --recipe")

@@ -19,6 +19,7 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
             ("discipline", task.discipline),
             ("parent", task.parent),
             ("tags", task.tags),
+            ("covers", task.covers),
             ("queue", task.queue_position),
             ("held by", claim),
             ("held until", task.claim_expires_at),

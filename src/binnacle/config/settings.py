@@ -87,6 +87,31 @@ SETTINGS = {
         Setting("run.silence_minutes", 15.0, "how long an agent may say nothing", "BN_RUN_SILENCE_MINUTES", 0.01),
         Setting("run.iteration_minutes", 120.0, "how long an iteration may take", "BN_RUN_ITERATION_MINUTES", 0.01),
         Setting(
+            "run.agents",
+            "",
+            "other agents, by stage (plan, review, merge) or discipline: plan=claude; frontend=codex model=M recipe=R",
+            "BN_RUN_AGENTS",
+            does="run these commands as agents of bn run",
+        ),
+        Setting("run.attempts", 3.0, "attempts at a task, after which it is handed to a person", "BN_RUN_ATTEMPTS", 1),
+        Setting(
+            "run.task_minutes", 0.0, "minutes that one task may take in all; 0 for no limit", "BN_RUN_TASK_MINUTES"
+        ),
+        Setting("run.task_cost", 0.0, "what one task may cost in all; 0 for no limit", "BN_RUN_TASK_COST"),
+        Setting(
+            "run.outage_hours",
+            6.0,
+            "how long to wait for a provider that does not answer",
+            "BN_RUN_OUTAGE_HOURS",
+        ),
+        Setting(
+            "run.remote",
+            "",
+            "the git remote by which several machines exchange the work of a run",
+            "BN_RUN_REMOTE",
+            does="push the branches of runs to this remote",
+        ),
+        Setting(
             "output",
             "auto",
             "how answers are written: auto (for people on a terminal, else JSON), human or json; a personal setting",

@@ -1,27 +1,22 @@
 """The prompt of a session: the sections of its recipe, within its budget of tokens."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from binnacle.plan.prompt_data import PromptData
 from binnacle.plan.recipe import Recipe
-from binnacle.plan.sections import FORMS, SECTIONS, SectionForm
+from binnacle.plan.sections import DECIDING, FORMS, SECTIONS, SectionForm
 from binnacle.plan.token_count import count
-from binnacle.plan.tool_mentions import keep_known
+from binnacle.plan.tool_mentions import Step, keep_known
 from binnacle.plan.tool_mentions import render as worded
-
-MAX_UNCUT_TOKENS = 4000
-"""Maximum for the task, the input and the instructions, which are not cut otherwise."""
 
 FRAME_TOKENS = 25
 """Tokens reserved for a heading and a line that says what was cut."""
 
 _ENTRY = re.compile(r"\n(?! )")
 """Where an entry ends: its further lines are indented."""
-
-REST = "{task_list} shows all."
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -51,13 +46,13 @@ class Prompt(Struct, frozen=True, kw_only=True):
 def render(recipe: Recipe, loaded: PromptData, names: Mapping[str, str], *, all_names: Collection[str]) -> Prompt:
     """The prompt of a session that has the tools `names`, own name → shown name; `all_names` are those of all tools.
 
-    Empty sections are left out. The instructions come last.
+    Empty sections are left out. In a run, sections that decide are there even if the recipe does not list them. The
+    instructions come last.
     """
-    bodies = {name: SECTIONS[name](loaded) for name in recipe.sections}
+    bodies = {name: SECTIONS[name](loaded) for name in shown_sections(recipe.sections, loaded)}
     if "persona" in bodies:
         bodies["persona"] = keep_known(bodies["persona"], names, all_names)
-    steps = worded(recipe.instructions, names)
-    bodies["instructions"] = "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+    bodies["instructions"] = _number(worded(_steps_for(recipe, loaded), names))
     bodies = {name: body for name, body in bodies.items() if body}
     room = _allot(bodies, recipe.budget)
     return Prompt(
@@ -68,23 +63,48 @@ def render(recipe: Recipe, loaded: PromptData, names: Mapping[str, str], *, all_
     )
 
 
+def shown_sections(listed: Sequence[str], loaded: PromptData) -> tuple[str, ...]:
+    """The sections that a prompt shows if they are not empty: those listed, and what decides."""
+    added = DECIDING if loaded.run is not None else ("extra",)
+    return (*listed, *(name for name in added if name not in listed))
+
+
+def _steps_for(recipe: Recipe, loaded: PromptData) -> list[Step]:
+    """The steps whose conditions hold."""
+    conditions = {name for step in recipe.instructions for name in (step.when, step.unless) if name}
+    there = {name for name in sorted(conditions) if SECTIONS[name](loaded)}
+    return [
+        step.wordings
+        for step in recipe.instructions
+        if (not step.when or step.when in there) and step.unless not in there
+    ]
+
+
+def _number(steps: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
+
+
 def _allot(bodies: Mapping[str, str], budget: int) -> dict[str, int]:
-    """Tokens for each section: at most its share, and less if all sections together would not fit."""
+    """Tokens for each section.
+
+    Sections without a share decide what the agent does, and get all they need. The others get at most their share,
+    and less if all would not fit; but together they keep a quarter of the budget. So a prompt is longer than its
+    budget if what decides needs more than three quarters of it.
+    """
     sizes = {name: count(body) for name, body in bodies.items()}
-    whole = {name: min(size, MAX_UNCUT_TOKENS) for name, size in sizes.items() if not FORMS[name].share}
-    shares = {name: min(sizes[name], round(FORMS[name].share * budget)) for name in sizes if name not in whole}
-    # However long the task is, the other sections keep a quarter.
-    left = max(budget - sum(whole.values()) - FRAME_TOKENS * len(sizes), budget // 4)
+    uncut = {name: size for name, size in sizes.items() if not FORMS[name].share}
+    shares = {name: min(sizes[name], round(FORMS[name].share * budget)) for name in sizes if name not in uncut}
+    left = max(budget - sum(uncut.values()) - FRAME_TOKENS * len(sizes), budget // 4)
     wanted = sum(shares.values())
-    return whole | (shares if wanted <= left else {name: share * left // wanted for name, share in shares.items()})
+    return uncut | (shares if wanted <= left else {name: share * left // wanted for name, share in shares.items()})
 
 
 def _section(name: str, body: str, room: int, *, unseen: int, names: Mapping[str, str]) -> Section:
     form = FORMS[name]
     kept, dropped = _cut(body, room, newest_last=form.newest_last)
     said = _describe_cut(form, dropped + unseen, is_short=kept != body and not dropped)
-    if said and name == "tasks":
-        said = " ".join((f"{said}.", *worded([(REST,)], names)))
+    if said and (rest := worded([form.rest], names)):
+        said = f"{said}. {rest[0]}"
     parts = (said, kept) if form.newest_last else (kept, said)
     text = "\n".join((f"## {form.heading}", "", *(part for part in parts if part)))
     return Section(name=name, text=text, tokens=count(text), cut=said)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -11,8 +11,10 @@ from binnacle.config.directories import show_path
 from binnacle.config.repository_files import find_inside, is_below
 from binnacle.config.settings import load_settings
 from binnacle.plan.codebase import Codebase, survey
-from binnacle.store import comments, dependencies, features, learnings, notes, reports, sessions, tasks
+from binnacle.plan.past_attempts import PastAttempt, list_attempts
+from binnacle.store import comments, dependencies, features, learnings, notes, reports, runs, sessions, tasks
 from binnacle.store.sessions import ITERATIONS
+from binnacle.store.table import placeholders
 from binnacle.store.tasks import TASKS, TaskFilter
 from binnacle.store.transaction import Reader
 from binnacle.store.views import overview
@@ -21,7 +23,9 @@ from binnacle.store.views.task_details import TaskDetails, load_details
 from binnacle.work.feature import Discipline, Feature
 from binnacle.work.journal import Comment, Note, Progress
 from binnacle.work.learning import Learning
+from binnacle.work.run import RunRecord
 from binnacle.work.session import Iteration
+from binnacle.work.specification import find_covered, parse_specification
 from binnacle.work.task import Task
 
 MAX_OPEN_TASKS = 100
@@ -51,8 +55,34 @@ class PastOutcome(Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why this task depends on it."""
 
-    summary: str = ""
-    """One sentence: its closing reason, or else its newest comment."""
+    said: str = ""
+    """Its closing words, or else its newest comment."""
+
+    commits: tuple[str, ...] = ()
+    """The commits of the attempts at it, the oldest first."""
+
+
+class RunSituation(Struct, frozen=True, kw_only=True):
+    """Where and how an attempt of a run works."""
+
+    branch: str = ""
+    """The branch it works on; empty in the person's folder."""
+
+    base: str = ""
+    """The commit that it starts from."""
+
+    may: tuple[str, ...] = ()
+    """Sentences: what its policy allows and refuses, and who commits."""
+
+    checks: tuple[str, ...] = ()
+    """Commands that check the work."""
+
+    conflict: str = ""
+    """Both sides of a merge conflict, which has to be resolved first."""
+
+    attempt: int = 1
+    attempts: int = 3
+    """How many attempts the task gets before a person is asked."""
 
 
 class PromptData(Struct, frozen=True, kw_only=True):
@@ -80,11 +110,14 @@ class PromptData(Struct, frozen=True, kw_only=True):
     """Tasks of the feature, or of the project: open ones by urgency, then recently closed ones."""
 
     task: TaskDetails | None = None
-    attempts: tuple[Comment, ...] = ()
-    """Comments on the task, the newest first."""
+    attempts: tuple[PastAttempt, ...] = ()
+    """Earlier attempts at the task, the oldest first."""
 
     remaining: tuple[str, ...] = ()
     """What the last attempt left to do."""
+
+    comments: tuple[Comment, ...] = ()
+    """Comments on the task, the newest first, without those that repeat an attempt."""
 
     answers: tuple[str, ...] = ()
     """Questions about the task, with the answers of people."""
@@ -95,6 +128,15 @@ class PromptData(Struct, frozen=True, kw_only=True):
     """Iterations that have a summary, the newest last."""
 
     progress: tuple[Progress, ...] = ()
+    requirements: tuple[str, ...] = ()
+    """What the task covers of the specification."""
+
+    asked_file: str = ""
+    """The file of the specification, if the run was given one."""
+
+    run: RunSituation | None = None
+    """Where and how the session works, if it belongs to a run."""
+
     user_input: str = ""
     extra: str = ""
     """What the program that starts the session adds to the input."""
@@ -113,6 +155,7 @@ def load(
     session: str | None = None,
     user_input: str = "",
     extra: str = "",
+    run: RunSituation | None = None,
     sections: Collection[str] | None = None,
 ) -> PromptData:
     """Loads what a prompt may need. Feature and discipline are by default those of the task.
@@ -131,6 +174,8 @@ def load(
     root = show_path(os.path.basename(os.path.abspath(repo)))
     unloaded: dict[str, int] = {}
     before = reports.load_outcomes(tx, about.task.id) if about else reports.Outcomes()
+    attempts = list_attempts(tx, about.task.id, before.tried, unloaded) if about else ()
+    asked = _find_run(tx, session)
     return PromptData(
         now=tx.now,
         project=settings.text("project.title") or root,
@@ -146,13 +191,17 @@ def load(
         learnings=_list_learnings(tx, owner),
         listing=_list_tasks(tx, owner, unloaded) if sections is None or "tasks" in sections else (),
         task=about,
-        attempts=about.comments[::-1] if about else (),
+        attempts=attempts,
         remaining=(before.remaining,) if before.remaining else (),
+        comments=_list_comments(about, before) if about else (),
         answers=tuple(f"{one.text} — {one.answer}" for one in before.questions if one.answer),
         dependencies=_load_outcomes(tx, about) if about else (),
-        notes=_load_notes(tx, session, unloaded),
+        notes=_load_notes(tx, session, asked, unloaded),
         history=_load_history(tx, session),
         progress=_load_progress(tx, unloaded),
+        requirements=_list_requirements(about.task, asked) if about else (),
+        asked_file=asked.asked_file if asked else "",
+        run=run,
         user_input=user_input.strip(),
         extra=extra.strip(),
         unloaded=unloaded,
@@ -207,22 +256,57 @@ def _list_tasks(tx: Reader, feature: Feature | None, unloaded: dict[str, int]) -
     )
 
 
+def _find_run(tx: Reader, session: str | None) -> RunRecord | None:
+    """The run that drives a session."""
+    return runs.RUNS.first(tx, "where id = (select run from session where id = ?)", session) if session else None
+
+
+def _list_requirements(task: Task, run: RunRecord | None) -> tuple[str, ...]:
+    """What a task covers, in the words of the run's specification. Without them, as the task names it."""
+    found = find_covered(parse_specification(run.asked), task.covers) if run and task.covers else []
+    return tuple(f"{one.id}: {one.text}" for one in found) or task.covers
+
+
+def _list_comments(about: TaskDetails, before: reports.Outcomes) -> tuple[Comment, ...]:
+    """The comments, without those in which a report was saved: it is among the attempts."""
+    said = [attempt.said for attempt in before.tried]
+    return tuple(one for one in reversed(about.comments) if not any(words in one.body for words in said))
+
+
 def _load_outcomes(tx: Reader, about: TaskDetails) -> tuple[PastOutcome, ...]:
-    found = tasks.get_many(tx, [one.id for one in about.depends_on])
+    ids = [one.id for one in about.depends_on]
+    found, commits = tasks.get_many(tx, ids), _list_commits(tx, ids)
     return tuple(
-        PastOutcome(task=found[one.id], reason=one.reason, summary=_summarize(tx, found[one.id]))
+        PastOutcome(
+            task=found[one.id],
+            reason=one.reason,
+            said=_closing_words(tx, found[one.id]),
+            commits=tuple(commits.get(one.id, ())),
+        )
         for one in about.depends_on
     )
 
 
-def _summarize(tx: Reader, task: Task) -> str:
-    if task.closed_reason:
-        return first_sentence(task.closed_reason)
-    return "".join(first_sentence(one.body) for one in comments.list_comments(tx, task.id, limit=1))
+def _list_commits(tx: Reader, task_ids: Sequence[str]) -> dict[str, list[str]]:
+    """The commits of the attempts at tasks, by task, each once."""
+    found: dict[str, list[str]] = {}
+    if task_ids:
+        where = (
+            f"where task_started in {placeholders(task_ids)} and commit_id <> '' order by started_at, session, number"
+        )
+        for one in ITERATIONS.select(tx, where, *task_ids):
+            known = found.setdefault(str(one.task_started), [])
+            known += [one.commit_id] if one.commit_id not in known else []
+    return found
 
 
-def _load_notes(tx: Reader, session: str | None, unloaded: dict[str, int]) -> tuple[Note, ...]:
-    found, total = notes.list_notes(tx, session=session, limit=30)
+def _closing_words(tx: Reader, task: Task) -> str:
+    return task.closed_reason or "".join(one.body for one in comments.list_comments(tx, task.id, limit=1))
+
+
+def _load_notes(tx: Reader, session: str | None, run: RunRecord | None, unloaded: dict[str, int]) -> tuple[Note, ...]:
+    """The notes of a session; in a run, those of all its workers."""
+    found, total = notes.list_notes(tx, session=session, run=run.id if run else None, limit=30)
     unloaded["notes"] = total - len(found)
     return tuple(found)
 

@@ -28,6 +28,17 @@ class ToolRule(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task: Scope = "any"
 
 
+class RecipeStep(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A step at the end of the prompt."""
+
+    wordings: Step
+    when: str = ""
+    """A section of the prompt, without which the step is not shown."""
+
+    unless: str = ""
+    """A section of the prompt, with which the step is not shown."""
+
+
 class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a kind of session gets."""
 
@@ -37,7 +48,7 @@ class Recipe(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sections: tuple[str, ...] = ()
     """Sections of the prompt, in order; the most actionable last."""
 
-    instructions: tuple[Step, ...] = ()
+    instructions: tuple[RecipeStep, ...] = ()
     instead: Mapping[str, str] = {}
     """Tools that agents may try although the session lacks them, and the tools to use instead."""
 

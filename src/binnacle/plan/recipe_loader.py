@@ -15,6 +15,7 @@ from binnacle.config.yaml_file import YamlLines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
 from binnacle.plan.recipe import (
     Recipe,
+    RecipeStep,
     Scope,
     ToolRule,
     expand_rules,
@@ -30,6 +31,7 @@ from binnacle.tools.catalog import Catalog, FoundTool
 from binnacle.tools.command_rights import COMMANDS
 from binnacle.tools.json_schema import input_schema
 from binnacle.work import steps
+from binnacle.work.recipe_names import RECIPE_ALIASES, recipe_name
 from binnacle.work.status import Status
 
 BUILT_IN_DIR = os.path.join(os.path.dirname(__file__), "recipes")
@@ -54,6 +56,12 @@ class _Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     task: Scope = "any"
 
 
+class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    say: str | tuple[str, ...]
+    when: str = ""
+    unless: str = ""
+
+
 class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A recipe in its file. Fields that are left out come from the recipe it extends."""
 
@@ -62,7 +70,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     without: tuple[str, ...] = ()
     tools: tuple[str | dict[str, _Limits], ...] = ()
     sections: tuple[str, ...] | UnsetType = UNSET
-    instructions: tuple[str | tuple[str, ...], ...] | UnsetType = UNSET
+    instructions: tuple[str | tuple[str, ...] | _Step, ...] | UnsetType = UNSET
     instead: dict[str, str] | UnsetType = UNSET
     commands: tuple[str, ...] | UnsetType = UNSET
     created_status: Status | UnsetType | None = UNSET
@@ -73,7 +81,7 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def recipe_files(repo: str | None) -> dict[str, str]:
-    """The files of all recipes, by name. A project's own replace built-in ones of the same name."""
+    """The files of all recipes, by their own names. A project's replace built-in ones, also under another name."""
     found = _recipes_in(BUILT_IN_DIR, sorted(os.listdir(BUILT_IN_DIR)))
     if repo:
         folder = os.path.join(repo, PROJECT_DIR, "recipes")
@@ -83,11 +91,13 @@ def recipe_files(repo: str | None) -> dict[str, str]:
 
 
 def _recipes_in(folder: str, names: list[str]) -> dict[str, str]:
-    return {name[:-5]: os.path.join(folder, name) for name in names if name.endswith(".yaml")}
+    written = {name[:-5]: os.path.join(folder, name) for name in names if name.endswith(".yaml")}
+    # A file under the recipe's own name wins over one under another name.
+    return {recipe_name(name): written.get(recipe_name(name), path) for name, path in written.items()}
 
 
 def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Recipe:
-    """The recipe called `name`, checked against the existing tools.
+    """The recipe called `name`, its own or another, checked against the existing tools.
 
     Until a person has trusted a recipe of the project, it gives no more than the built-in one of the same name, or, if
     there is none, no commands beyond its tools.
@@ -97,7 +107,7 @@ def load_recipe(name: str, catalog: Catalog, *, repo: str | None = None) -> Reci
         ConfigError: its file is wrong; the error names the line, the problem and the nearest valid word.
     """
     find_recipe_file(name, repo)
-    return _load(name, _Lookup(recipe_files(repo), catalog, repo), ())
+    return _load(recipe_name(name), _Lookup(recipe_files(repo), catalog, repo), ())
 
 
 def find_recipe_file(name: str, repo: str | None) -> str:
@@ -107,9 +117,9 @@ def find_recipe_file(name: str, repo: str | None) -> str:
         NotFound: there is no such recipe; the error names the nearest.
     """
     files = recipe_files(repo)
-    if name not in files:
-        raise NotFound(f"no recipe {name!r}", hint=did_you_mean(name, list(files)))
-    return files[name]
+    if recipe_name(name) not in files:
+        raise NotFound(f"no recipe {name!r}", hint=did_you_mean(name, [*files, *RECIPE_ALIASES]))
+    return files[recipe_name(name)]
 
 
 class _Lookup(NamedTuple):
@@ -126,7 +136,7 @@ def _load(name: str, lookup: _Lookup, below: tuple[str, ...]) -> Recipe:
     if lookup.repo is None or os.path.dirname(path) == BUILT_IN_DIR:
         return made
     held = _hold_back(made, lookup.catalog)
-    return made if held == made or is_trusted(lookup.repo, _trust_item(name, path)) else held
+    return made if held == made or is_trusted(lookup.repo, _trust_item(path)) else held
 
 
 def _hold_back(recipe: Recipe, catalog: Catalog) -> Recipe:
@@ -145,11 +155,12 @@ def find_items(repo: str, catalog: Catalog) -> list[TrustItem]:
         if os.path.dirname(path) != BUILT_IN_DIR:
             with suppress(ConfigError):
                 made = _make(name, lookup, ())
-                found += [_trust_item(name, path)] if _hold_back(made, catalog) != made else []
+                found += [_trust_item(path)] if _hold_back(made, catalog) != made else []
     return found
 
 
-def _trust_item(name: str, path: str) -> TrustItem:
+def _trust_item(path: str) -> TrustItem:
+    name = os.path.basename(path).removesuffix(".yaml")
     does = "let its sessions do more than the built-in recipe of that name, or run commands beyond its tools"
     content = read_file(path).decode("utf-8", "replace")
     return TrustItem(kind="recipe", name=name, place=path, does=does, content=content)
@@ -160,15 +171,15 @@ def _make(name: str, lookup: _Lookup, below: tuple[str, ...]) -> Recipe:
     catalog = lookup.catalog
     written, lines = load(lookup.files[name], _File)
     base = Recipe(name=name, description="", tools=())
-    if (parent := written.extends) is not None:
-        base = _load_base(parent, name, lookup, lines, below)
+    if written.extends is not None:
+        base = _load_base(recipe_name(written.extends), name, lookup, lines, below)
     _check_words(written, base, lines, catalog)
     given = {
         key: value for key in COPIED_FIELDS
         if (value := getattr(written, key)) is not UNSET
     }  # fmt: skip
     if written.instructions is not UNSET:
-        given["instructions"] = tuple(_use_own_names(one, catalog) for one in written.instructions)
+        given["instructions"] = tuple(_parse_step(one, catalog) for one in written.instructions)
     made = msgspec.structs.replace(
         base,
         name=name,
@@ -203,7 +214,9 @@ def _load_base(parent: str, name: str, lookup: _Lookup, lines: YamlLines, below:
     if parent in chain:
         raise ConfigError(f"{lines.at('extends')}: a cycle: {' → '.join((*chain, parent))}", hint="extend another one")
     if parent not in files:
-        raise ConfigError(f"{lines.at('extends')}: no recipe {parent!r}", hint=did_you_mean(parent, list(files)))
+        raise ConfigError(
+            f"{lines.at('extends')}: no recipe {parent!r}", hint=did_you_mean(parent, [*files, *RECIPE_ALIASES])
+        )
     return _load(parent, lookup, chain)
 
 
@@ -231,11 +244,13 @@ def _check_words(written: _File, base: Recipe, lines: YamlLines, catalog: Catalo
         if "*" not in name and name not in COMMANDS:
             _find(name, catalog, lines.at("commands", index))
     for index, name in enumerate(written.sections or ()):
-        if name not in SECTIONS:
-            raise ConfigError(
-                f"{lines.at('sections', index)}: no section {name!r}", hint=did_you_mean(name, list(SECTIONS))
-            )
+        _check_section(name, lines.at("sections", index))
     _check_names(written, lines, catalog)
+
+
+def _check_section(name: str, place: str) -> None:
+    if name not in SECTIONS:
+        raise ConfigError(f"{place}: no section {name!r}", hint=did_you_mean(name, list(SECTIONS)))
 
 
 def _check_names(written: _File, lines: YamlLines, catalog: Catalog) -> None:
@@ -243,8 +258,12 @@ def _check_names(written: _File, lines: YamlLines, catalog: Catalog) -> None:
         for word in (name, other):
             _find(word, catalog, lines.at("instead", name))
     for index, step in enumerate(written.instructions or ()):
-        for wording in (step,) if isinstance(step, str) else step:
-            _check_wording(wording, lines.at("instructions", index), catalog)
+        place = lines.at("instructions", index)
+        for section in (step.when, step.unless) if isinstance(step, _Step) else ():
+            if section:
+                _check_section(section, place)
+        for wording in _wordings_of(step):
+            _check_wording(wording, place, catalog)
 
 
 def _check_wording(wording: str, place: str, catalog: Catalog) -> None:
@@ -258,13 +277,20 @@ def _check_wording(wording: str, place: str, catalog: Catalog) -> None:
             )
 
 
-def _use_own_names(step: str | Step, catalog: Catalog) -> Step:
-    """The wordings of a step, with every tool under its own name."""
-    wordings = (step,) if isinstance(step, str) else step
+def _wordings_of(step: str | Step | _Step) -> Step:
+    said = step.say if isinstance(step, _Step) else step
+    return (said,) if isinstance(said, str) else said
+
+
+def _parse_step(step: str | Step | _Step, catalog: Catalog) -> RecipeStep:
+    """A step, with every tool under its own name."""
+    wordings = _wordings_of(step)
     names = {word: catalog.find(word).spec.name for word in sorted(tools_in(wordings))}
     for word, own in names.items():
         wordings = tuple(one.replace(f"{{{word}}}", f"{{{own}}}") for one in wordings)
-    return wordings
+    if isinstance(step, _Step):
+        return RecipeStep(wordings=wordings, when=step.when, unless=step.unless)
+    return RecipeStep(wordings=wordings)
 
 
 def _check_rule(rule: ToolRule, found: FoundTool, place: str) -> None:

@@ -8,10 +8,16 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from binnacle.plan.past_attempts import PastAttempt
 from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData, first_sentence
+from binnacle.plan.tool_mentions import Step
 from binnacle.work.journal import Note
 from binnacle.work.learning import Learning
+from binnacle.work.run import AttemptOutcome
 from binnacle.work.status import PRIORITIES
+
+COMMIT_CHARACTERS = 12
+"""Of a commit's id, which are enough to find it."""
 
 
 class SectionForm(NamedTuple):
@@ -19,13 +25,16 @@ class SectionForm(NamedTuple):
 
     heading: str
     share: float
-    """The share of the budget that it may use; 0 for sections that are not cut to a share."""
+    """The share of the budget that it may use; 0 for sections that are never cut, because they decide."""
 
     noun: str = "lines"
     """What its entries are called in the line that says how many were cut."""
 
     newest_last: bool = False
     """Whether the beginning is cut instead of the end."""
+
+    rest: Step = ()
+    """Wordings of the sentence that says how to see what was cut."""
 
 
 def project(loaded: PromptData) -> str:
@@ -114,9 +123,16 @@ def dependencies(loaded: PromptData) -> str:
 
 
 def attempts(loaded: PromptData) -> str:
-    left = [f"- Left to do: {_indent(one)}" for one in loaded.remaining]
-    said = [_item(f"{one.author}, {_age(one.created_at, loaded.now)}: {one.body}") for one in loaded.attempts]
-    return _join_lines(*left, *said)
+    said = [_item(_attempt(one, loaded.now)) for one in loaded.attempts]
+    reported = [report for one in loaded.attempts for report in one.reports]
+    left = [one for one in loaded.remaining if not any(one in report for report in reported)]
+    return _join_lines(*said, *(f"- Left to do: {_indent(one)}" for one in left))
+
+
+def comments(loaded: PromptData) -> str:
+    return _join_lines(
+        *(_item(f"{one.author}, {_age(one.created_at, loaded.now)}: {one.body}") for one in loaded.comments)
+    )
 
 
 def answers(loaded: PromptData) -> str:
@@ -142,8 +158,41 @@ def task(loaded: PromptData) -> str:
     )
 
 
+def requirements(loaded: PromptData) -> str:
+    if loaded.task is None:
+        return ""
+    covered = _join_lines(*(_item(one) for one in loaded.requirements))
+    if loaded.asked_file:
+        whole = f"`{loaded.asked_file}` has the specification."
+        return _join_paragraphs(covered, whole if covered else f"{whole} Read what concerns your task.")
+    return covered or (loaded.user_input if loaded.run else "")
+
+
+OWN_FOLDER = "You work in the person's own folder, on the branch that is checked out. Stay on it."
+
+
+def situation(loaded: PromptData) -> str:
+    run = loaded.run
+    if run is None or loaded.task is None:  # who plans changes nothing
+        return ""
+    base = f", which begins at commit {run.base[:COMMIT_CHARACTERS]}" if run.base else ""
+    where = f"You are on the branch `{run.branch}`{base}. Stay on it." if run.branch else OWN_FOLDER
+    checks = f"These commands check your work: {', '.join(f'`{one}`' for one in run.checks)}." if run.checks else ""
+    attempt = f"This is attempt {run.attempt} of {run.attempts}." if run.attempt > 1 else ""
+    return _join_lines(*(f"- {line}" for line in (where, checks, *run.may, attempt) if line))
+
+
+def conflict(loaded: PromptData) -> str:
+    return loaded.run.conflict.strip() if loaded.run else ""
+
+
 def input_(loaded: PromptData) -> str:
-    return _join_paragraphs(loaded.user_input, loaded.extra)
+    # An attempt at one task of a run gets what its task covers of it, in `requirements`.
+    return "" if loaded.run and loaded.task else loaded.user_input
+
+
+def extra(loaded: PromptData) -> str:
+    return loaded.extra
 
 
 SECTIONS: dict[str, Callable[[PromptData], str]] = {
@@ -160,32 +209,47 @@ SECTIONS: dict[str, Callable[[PromptData], str]] = {
     "history": history,
     "tasks": tasks,
     "dependencies": dependencies,
+    "comments": comments,
     "attempts": attempts,
     "answers": answers,
+    "requirements": requirements,
     "task": task,
+    "conflict": conflict,
+    "situation": situation,
     "input": input_,
+    "extra": extra,
 }
 
 FORMS: dict[str, SectionForm] = {
     "project": SectionForm("Project", 0.05),
     "codebase": SectionForm("Codebase", 0.08),
-    "features": SectionForm("Features", 0.10, "features"),
-    "disciplines": SectionForm("Disciplines", 0.08, "disciplines"),
-    "feature": SectionForm("Feature", 0.15),
-    "files": SectionForm("Files worth reading first", 0.05, "files"),
-    "learnings": SectionForm("What is known", 0.15, "learnings"),
-    "persona": SectionForm("Your discipline", 0.20),
-    "progress": SectionForm("Progress", 0.06, "entries", newest_last=True),
-    "notes": SectionForm("Notes", 0.10, "notes", newest_last=True),
+    "features": SectionForm("Features", 0.10, "features", rest=("{feature_list} shows all.",)),
+    "disciplines": SectionForm("Disciplines", 0.08, "disciplines", rest=("{discipline_list} shows all.",)),
+    "feature": SectionForm("Feature", 0.15, rest=("{feature_get} shows all of it.",)),
+    "files": SectionForm("Files worth reading first", 0.05, "files", rest=("{task_get} shows all.",)),
+    "learnings": SectionForm("What is known", 0.15, "learnings", rest=("{learning_list} shows all.",)),
+    "persona": SectionForm("Your discipline", 0.20, rest=("{discipline_get} shows all of it.",)),
+    "progress": SectionForm("Progress", 0.06, "entries", newest_last=True, rest=("{progress_list} shows all.",)),
+    "notes": SectionForm("Notes", 0.10, "notes", newest_last=True, rest=("{note_list} shows all.",)),
     "history": SectionForm("Recent iterations", 0.10, "iterations", newest_last=True),
-    "tasks": SectionForm("Tasks", 0.20, "tasks"),
-    "dependencies": SectionForm("What this builds on", 0.08, "tasks"),
-    "attempts": SectionForm("Earlier attempts and comments", 0.20, "comments"),
-    "answers": SectionForm("Answers to questions", 0.15, "answers"),
+    "tasks": SectionForm("Tasks", 0.20, "tasks", rest=("{task_list} shows all.",)),
+    "dependencies": SectionForm(
+        "What this builds on", 0.15, "tasks", rest=("{task_dependencies} shows all.", "{task_get} shows all.")
+    ),
+    "comments": SectionForm("Comments", 0.20, "comments", rest=("{task_get} shows all.",)),
+    "attempts": SectionForm("Earlier attempts", 0, "attempts", newest_last=True),
+    "answers": SectionForm("Answers to questions", 0),
+    "requirements": SectionForm("What was asked for", 0),
     "task": SectionForm("Your task", 0),
+    "conflict": SectionForm("A conflict to resolve first", 0),
+    "situation": SectionForm("Where you work and what you may do", 0),
     "input": SectionForm("Input", 0),
+    "extra": SectionForm("Also", 0),
     "instructions": SectionForm("Instructions", 0),
 }
+
+DECIDING = ("attempts", "answers", "requirements", "task", "conflict", "situation", "extra")
+"""Sections without which an attempt of a run goes wrong: its prompt has them whatever its recipe lists."""
 
 
 def _title_line(name: str, title: str, text: str) -> str:
@@ -216,8 +280,44 @@ def _task(listed: ListedTask, loaded: PromptData) -> str:
 
 def _outcome(one: PastOutcome) -> str:
     reason = f"; reason: {one.reason}" if one.reason else ""
-    said = f"- [{one.task.id}] {one.task.title} ({one.task.status.replace('_', ' ')}{reason})"
-    return f"{said}: {one.summary}" if one.summary else said
+    commits = f"; {_name_commits(one.commits)}" if one.commits else ""
+    said = f"[{one.task.id}] {one.task.title} ({one.task.status.replace('_', ' ')}{reason}{commits})"
+    return _item(f"{said}: {one.said}" if one.said else said)
+
+
+def _name_commits(commits: Sequence[str]) -> str:
+    return f"{'commits' if len(commits) > 1 else 'commit'} {', '.join(one[:COMMIT_CHARACTERS] for one in commits)}"
+
+
+OUTCOME_WORDS: dict[AttemptOutcome, str] = {
+    "done": "done",
+    "partial": "partly done",
+    "blocked": "blocked",
+    "question": "a question was asked",
+    "unfinished": "not finished",
+    "failed": "the agent failed",
+    "conflict": "its changes conflicted with others",
+    "repeating": "it repeated the same step",
+    "limit": "it reached a limit",
+    "stopped": "it was stopped",
+}
+"""What an attempt led to, for the agent that makes the next one."""
+
+REPORTED: tuple[AttemptOutcome, ...] = ("done", "partial", "blocked", "unfinished")
+"""Outcomes that a report decides."""
+
+
+def _attempt(one: PastAttempt, now: datetime) -> str:
+    # A report says itself how the work went.
+    ended = "" if one.reports and one.outcome in REPORTED else OUTCOME_WORDS.get(one.outcome, "")
+    files = f" ({one.files} {'files' if one.files > 1 else 'file'} changed)" if one.files else ""
+    said = _join_lines(
+        ": ".join(part for part in (ended, one.reason) if part),
+        *one.reports,
+        one.summary,
+        f"Its changes are in commit {one.commit_id[:COMMIT_CHARACTERS]}{files}." if one.commit_id else "",
+    )
+    return f"{f'{one.by}, ' if one.by else ''}{_age(one.at, now)}: {said}"
 
 
 def _age(then: datetime, now: datetime) -> str:

@@ -32,7 +32,8 @@ What wins over what, the strongest first:
 
 Text never names a tool that the session lacks: a step is shown in the first of its wordings whose tools all exist
 (`tool_mentions`), and descriptions lose sentences about other tools. The budget of the prompt cuts sections by their
-share, but not the task, the input and the instructions (up to `prompt.MAX_UNCUT_TOKENS`). The budget of the tool list
+share, but nothing that decides: the task, the requirements, earlier attempts, answers, a conflict, where the session
+works, the input and the instructions. The budget of the tool list
 (`tool_budget`) never removes a tool from the plan; it only decides which tools are listed and which must be searched.
 """
 

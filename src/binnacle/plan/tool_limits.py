@@ -142,7 +142,7 @@ def _with_elements(parameters: type[Struct], name: str, element: type[Struct]) -
 
 def _fix_status(spec: ToolSpec, status: Status) -> ToolSpec:
     """The tool that adds tasks, always with this status. A status that an agent passes is accepted and ignored."""
-    fields = _element(spec.parameters, BATCH).__struct_fields__
+    fields = (*_element(spec.parameters, BATCH).__struct_fields__, *spec.parameters.__struct_fields__)
     others = [name for name in fields if name != "status"]
     narrowed = _keep_parameters(spec.parameters, ToolAlias(name="", item=BATCH), others)
 
@@ -167,15 +167,14 @@ def _keep_parameters(parameters: type[Struct], alias: ToolAlias | None, names: I
     """The parameters without the optional ones that are not in `names`, which are the alias' names."""
     own = {shown: name for name, shown in alias.renames.items()} if alias else {}
     kept = {own.get(name, name) for name in names}
+
+    def keep(struct: type[Struct]) -> type[Struct]:
+        return _make_struct(struct, (one for one in msgspec.structs.fields(struct) if one.required or one.name in kept))
+
+    narrowed = keep(parameters)
     if alias is None or not alias.item:
-        return _make_struct(
-            parameters, (one for one in msgspec.structs.fields(parameters) if one.required or one.name in kept)
-        )
-    element = _element(parameters, alias.item)
-    narrowed = _make_struct(
-        element, (one for one in msgspec.structs.fields(element) if one.required or one.name in kept)
-    )
-    return _with_elements(parameters, alias.item, narrowed)
+        return narrowed
+    return _with_elements(narrowed, alias.item, keep(_element(parameters, alias.item)))
 
 
 def _element(parameters: type[Struct], name: str) -> type[Struct]:

@@ -29,6 +29,12 @@ class RunSpending(Struct, kw_only=True):
     seconds: float = 0.0
     tokens: int = 0
     cost: float = 0.0
+    iterations_before: int = 0
+    """How many of them before it was resumed."""
+
+    seconds_before: float = 0.0
+    default_iterations: int | None = None
+    """The most iterations of a run whose budget does not say."""
 
 
 def parse_budget(words: Iterable[str]) -> RunBudget:
@@ -63,8 +69,8 @@ def seconds_left(budget: RunBudget, spent: RunSpending) -> float | None:
     return None if budget.minutes is None else max(0.0, budget.minutes * 60 - spent.seconds)
 
 
-def check_budget(budget: RunBudget, spent: RunSpending) -> EndReason | None:
-    """The end of a run that has used up its budget."""
+def check_budget(budget: RunBudget, spent: RunSpending, *, iterations_too: bool = True) -> EndReason | None:
+    """The end of a run that has used up its budget. An iteration under way does not end because they are used up."""
     used: dict[str, Any] = {
         "iterations": spent.iterations,
         "minutes": spent.seconds / 60,
@@ -73,6 +79,11 @@ def check_budget(budget: RunBudget, spent: RunSpending) -> EndReason | None:
     }
     for kind in BUDGET_KINDS:
         limit = getattr(budget, kind)
-        if limit is not None and used[kind] >= limit:
-            return EndReason("budget", f"{limit:g} {kind} are used up", "resume it with: bn run --resume")
+        if limit is not None and used[kind] >= limit and (iterations_too or kind != "iterations"):
+            hint = f"raise it with: bn run --resume --budget {kind}=N"
+            return EndReason("budget", f"{limit:g} {kind} are used up", hint)
+    most = spent.default_iterations
+    if iterations_too and budget.iterations is None and most is not None and spent.iterations >= most:
+        said = f"{most} iterations are used up, which should have been enough for its tasks"
+        return EndReason("budget", said, "see what they led to with: bn session show; go on with: bn run --resume")
     return None

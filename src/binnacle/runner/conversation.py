@@ -6,11 +6,21 @@ from binnacle.runner import run_events
 from binnacle.runner.agents.acp_session import AcpSession
 from binnacle.runner.agents.permissions import AskPermission, PermissionDecision, PermissionRequest
 from binnacle.runner.agents.turn import Turn
-from binnacle.runner.budget import RunBudget, RunSpending, check_budget
+from binnacle.runner.iteration_spending import IterationSpending
+from binnacle.runner.repetition import RepetitionWatch
 from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import Tell
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
+
+MAX_WARNINGS = 1
+"""How often an agent that repeats itself is told so before its attempt ends."""
+
+REPEATING_WARNING = (
+    "You were interrupted because you did the same again and again without a new result: {what}. Do not do it once "
+    "more. Say what you know, try another way, or, if there is none, say why with the tool that reports it, write the "
+    "summary and stop."
+)
 
 
 class Conversation:
@@ -25,25 +35,55 @@ class Conversation:
         transcript: Transcript,
         decide: AskPermission,
         control: RunControl,
-        budget: RunBudget,
-        spent: RunSpending,
+        spent: IterationSpending,
+        cost_left: float | None = None,
     ) -> None:
+        """`cost_left` is what the agent's task may still cost."""
         self._session = session
         self._worker = worker
         self._tell = tell
         self._transcript = transcript
         self._decide = decide
         self._control = control
-        self._budget = budget
         self._spent = spent
-        self._cost_before = spent.cost
+        self._cost_left = cost_left
+        self._repetition = RepetitionWatch()
+        self._warnings = 0
         self._breaking_off = asyncio.Event()
+        self.is_broken_off = False
+        """Whether the run was stopped, or has used up its budget."""
+
+        self.is_over_limit = False
+        """Whether the task of the agent costs too much."""
+
         self.last_words = ""
 
     @property
-    def is_broken_off(self) -> bool:
-        """Whether the turn must end: the run was stopped, or has used up its budget."""
-        return self._breaking_off.is_set()
+    def is_repeating(self) -> bool:
+        """Whether the agent did the same again and again, although it was told."""
+        return self._warnings >= MAX_WARNINGS and self._repetition.found != ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the agent gets no further prompt."""
+        return self.is_broken_off or self.is_over_limit or self.is_repeating
+
+    @property
+    def wants_warning(self) -> bool:
+        """Whether the agent repeats itself and has not been told so."""
+        return self._repetition.found != "" and not self.is_over
+
+    def take_warning(self) -> str:
+        """The message for an agent that repeats itself."""
+        said = REPEATING_WARNING.format(what=self._repetition.found)
+        self._warnings += 1
+        self._repetition = RepetitionWatch()
+        self._breaking_off.clear()
+        return said
+
+    def _break_off(self) -> None:
+        self.is_broken_off = True
+        self._breaking_off.set()
 
     async def say(self, text: str, *, silence: float, within: float) -> Turn | None:
         """One turn; None if it was interrupted and the agent does not stop.
@@ -53,7 +93,7 @@ class Conversation:
         """
         self._tell(run_events.AgentPrompted(worker=self._worker, text=text))
         self._transcript.record_prompt(text)
-        take_back = self._control.on_stop(self._breaking_off.set)
+        take_back = self._control.on_stop(self._break_off)
         speaking = asyncio.create_task(
             self._session.prompt(text, on_update=self._hear, ask=self._ask, silence=silence, within=within)
         )
@@ -77,11 +117,15 @@ class Conversation:
     def _count(self, turn: Turn) -> None:
         self._transcript.record_end(turn.stop_reason)
         if turn.usage is not None and turn.usage.total_tokens:
-            self._spent.tokens += turn.usage.total_tokens
-            self._tell(run_events.CostReported(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost))
+            self._spent.add_tokens(turn.usage.total_tokens)
+            self._tell(self._spent.as_event(self._worker))
 
     def _hear(self, update: acp.Update) -> None:
         self._transcript.record_update(update)
+        if isinstance(update, acp.ToolCallStarted | acp.ToolCallChanged):
+            self._repetition.see(update)
+            if self._repetition.found:
+                self._breaking_off.set()
         for event in self._events(update):
             self._tell(event)
 
@@ -114,10 +158,13 @@ class Conversation:
         """Notes the total cost of the session; interrupts the turn when it exceeds the budget."""
         if update.cost is None:
             return []
-        self._spent.cost = max(self._spent.cost, self._cost_before + update.cost.amount)
-        if check_budget(self._budget, self._spent):
+        self._spent.set_cost(update.cost.amount)
+        if self._spent.is_run_over_budget:
+            self._break_off()
+        elif self._cost_left is not None and self._spent.cost > self._cost_left:
+            self.is_over_limit = True
             self._breaking_off.set()
-        return [run_events.CostReported(worker=self._worker, tokens=self._spent.tokens, cost=self._spent.cost)]
+        return [self._spent.as_event(self._worker)]
 
     async def _ask(self, request: PermissionRequest) -> PermissionDecision:
         decision = await self._decide(request)

@@ -19,10 +19,13 @@ EndKind = Literal[
 """Why a run ended. Only `complete` is a success."""
 
 MAX_FAILURES = 3
-"""Times in a row that an agent may fail at an iteration."""
+"""Times in a row that an agent may fail in an attempt, and attempts in a row in which it may do so."""
 
-MAX_IDLE_ITERATIONS = 3
-"""Iterations in a row that may change nothing."""
+MAX_IDLE_ITERATIONS = 9
+"""Attempts in a row, at whatever tasks, of which nothing may come."""
+
+SPARE_ITERATIONS = 5
+"""Iterations more than every attempt at every task, for tasks that agents add."""
 
 
 class EndReason(NamedTuple):
@@ -69,6 +72,11 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
         return self.done + self.cancelled
 
 
+def default_iterations(tasks: int, max_attempts: int) -> int:
+    """The most iterations of a run with so many tasks, if its budget does not say."""
+    return tasks * max_attempts + SPARE_ITERATIONS
+
+
 def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> EndReason | None:
     """Why the run ends here; None if it continues.
 
@@ -86,8 +94,8 @@ def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> 
     if not is_at_work:
         return _nothing_to_do(counts)
     if idle >= MAX_IDLE_ITERATIONS:
-        said = f"{idle} iterations changed no task, no note and no file"
-        return EndReason("stagnation", said, "look at the notes, make the task smaller, then: bn run --resume")
+        said = f"{idle} attempts in a row changed no file, closed no task and asked nothing"
+        return EndReason("stagnation", said, "see why with: bn session show; then: bn run --resume")
     return None
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from binnacle.config.atomic_write import write_atomically
 from binnacle.errors import BinnacleError
+from binnacle.plan.prompt_data import RunSituation
 from binnacle.runner import run_events
 from binnacle.runner.agents.acp_agent import AcpAgent, open_agent
 from binnacle.runner.agents.acp_session import AcpSession
@@ -20,25 +21,47 @@ from binnacle.runner.agents.codex import with_servers
 from binnacle.runner.agents.rate_limits import limit_in_words
 from binnacle.runner.budget import seconds_left
 from binnacle.runner.conversation import Conversation
-from binnacle.runner.ports import PLANNING_RECIPE, Worker
+from binnacle.runner.iteration_spending import IterationSpending
+from binnacle.runner.ports import AgentChoice, Stage, Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.run_control import RunStopped
-from binnacle.runner.run_store import BegunIteration
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
+from binnacle.work.session import SessionTerms
 
 AGENT_SESSION_FILE = "agent.json"
 """A file of a session: the agent's own session in which its iteration runs."""
 
-SUMMARY_REMINDER = (
-    "You have not written the summary of this iteration. Do so now with the tool for it: what was done, and what comes "
-    "next. Start no other task."
+REMINDER = "Before you stop: {missing}. Start no other task."
+SUMMARY_MISSING = "write the summary of this iteration with {tool}: what was done, and what comes next"
+STATUS_MISSING = (
+    "your task is still in progress; set it to done with {tool} if all of it is done, or else say there why not"
 )
+REPORT_MISSING = "report how the work on your task ended with {tool}, or with the tool for another outcome"
 HOOK_OUTPUT_INTRODUCTION = (
     "After this iteration a check of the project reported the following. Fix it; start no other task.\n\n"
 )
 RESUMED_NOTE = "This iteration was interrupted. See what is already done, and continue from there."
-HELD_TASK_NOTE = "You still hold the task {id} ({title}): continue with it, and take no other in this iteration."
+SAVE_SECONDS = 30.0
+"""Seconds between two notes of what an iteration took so far."""
+
+
+class IterationOrder(NamedTuple):
+    """What one iteration is to do."""
+
+    number: int
+    goes_on: bool
+    """Whether it began earlier and was interrupted."""
+
+    stage: Stage
+    choice: AgentChoice
+    terms: SessionTerms
+    situation: RunSituation | None = None
+    task: str = ""
+    within: float | None = None
+    """Seconds that it may take, if its task has little time left."""
+
+    cost_left: float | None = None
 
 
 class FinishedIteration(NamedTuple):
@@ -46,68 +69,90 @@ class FinishedIteration(NamedTuple):
 
     number: int
     summary: str
-    task: str
     is_broken_off: bool
-    """Whether it was stopped before its end. The next one resumes it."""
+    """Whether the run was stopped before its end. The next one resumes it."""
+
+    is_over_limit: bool = False
+    """Whether its task took too much."""
+
+    is_repeating: bool = False
+    """Whether its agent did the same again and again, although it was told."""
 
 
-async def iterate(context: RunContext, worker: Worker, *, is_planning: bool = False) -> FinishedIteration:
+async def iterate(context: RunContext, worker: Worker, order: IterationOrder) -> FinishedIteration:
     """Makes one iteration, or resumes an interrupted one.
 
     Raises:
         AgentError: the agent failed; the next call resumes the iteration.
         HookFailed: a required hook failed.
     """
-    begun = await context.store.begin_iteration(worker.session, is_planning=is_planning)
-    held = begun.held.id if begun.held else ""
+    number = order.number
     context.tell(
-        run_events.IterationStarted(worker=worker.number, number=begun.number, goes_on=begun.goes_on, task=held)
+        run_events.IterationStarted(worker=worker.number, number=number, goes_on=order.goes_on, task=order.task)
     )
-    started = time.monotonic()
-    with Transcript(context.services.folder(worker.session)) as transcript:
-        transcript.begin_iteration(begun.number)
-        conversation = await _run_agent(context, worker, begun, transcript, is_planning=is_planning)
+    agent = order.choice.agent
+    await context.store.note_agent(worker.session, number, agent.name, agent.model or "")
+    spent = await IterationSpending.load(context, worker.session, number)
+    try:
+        with Transcript(context.services.folder(worker.session)) as transcript:
+            transcript.begin_iteration(number)
+            conversation = await _run_agent(context, worker, order, transcript, spent)
+    finally:
+        await spent.save()
     if conversation is None or conversation.is_broken_off:
-        return FinishedIteration(begun.number, "", held, is_broken_off=True)
+        return FinishedIteration(number, "", is_broken_off=True)
     ended = await context.store.finish_iteration(worker.session, last_words=conversation.last_words)
     _forget_agent_session(context, worker)
-    seconds = round(time.monotonic() - started, 1)
-    task = ended.task_started or ""
     context.tell(
         run_events.IterationEnded(
-            worker=worker.number, number=ended.number, summary=ended.summary, task=task, seconds=seconds
+            worker=worker.number,
+            number=number,
+            summary=ended.summary,
+            task=order.task,
+            seconds=round(spent.seconds, 1),
         )
     )
-    return FinishedIteration(ended.number, ended.summary, task, is_broken_off=False)
+    return FinishedIteration(
+        number,
+        ended.summary,
+        is_broken_off=False,
+        is_over_limit=conversation.is_over_limit,
+        is_repeating=conversation.is_repeating,
+    )
 
 
 async def _run_agent(
-    context: RunContext, worker: Worker, begun: BegunIteration, transcript: Transcript, *, is_planning: bool
+    context: RunContext, worker: Worker, order: IterationOrder, transcript: Transcript, spent: IterationSpending
 ) -> Conversation | None:
     """Runs an agent from its start to its end; None if the run was stopped before it started.
 
     The server it uses outlives it.
     """
-    recipe = PLANNING_RECIPE if is_planning else context.options.recipe
-    if not is_planning and (said := await context.run_hooks("pre_iteration", worker, iteration=begun.number)):
+    agent_command = order.choice.agent
+    if order.stage != "plan" and (said := await context.run_hooks("pre_iteration", worker, iteration=order.number)):
         context.pending.append(said)
+    more = _extra_text(context, order)
     prompt = await context.services.prompt(
-        worker.session, recipe, iteration=begun.number, more=_extra_text(context, begun)
+        worker.session, order.terms, iteration=order.number, more=more, situation=order.situation
     )
-    async with context.services.serve(worker.session, recipe) as servers, AsyncExitStack() as stack:
+    async with (
+        context.services.serve(worker.session, order.terms, agent_command.name) as servers,
+        AsyncExitStack() as stack,
+    ):
         agent = open_agent(
             context.keeper,
-            with_servers(context.options.agent, servers),
+            with_servers(agent_command, servers),
             cwd=worker.cwd,
-            env=context.services.environment(worker.session),
+            env=context.services.environment(worker.session, agent_command.name),
             log=os.path.join(context.services.folder(worker.session), "agent.log"),
         )
         try:
             opened = await context.control.unless_stopped(stack.enter_async_context(agent))
-            opening = _open(context, worker, opened, servers, goes_on=begun.goes_on)
+            opening = _open(context, worker, opened, servers, order)
             session = await context.control.unless_stopped(opening)
         except RunStopped:
             return None
+        spent.begin(was_loaded=session.was_loaded)
         conversation = Conversation(
             session,
             worker=worker.number,
@@ -115,30 +160,29 @@ async def _run_agent(
             transcript=transcript,
             decide=context.decide,
             control=context.control,
-            budget=context.options.budget,
-            spent=context.spent,
+            spent=spent,
+            cost_left=order.cost_left,
         )
-        async with _keep_alive(context, worker, session):
-            await _converse(context, worker, conversation, prompt, is_planning=is_planning)
+        async with _keep_alive(context, worker, session, spent):
+            await _converse(context, worker, conversation, prompt, order)
     return conversation
 
 
-def _extra_text(context: RunContext, begun: BegunIteration) -> str:
-    said = [RESUMED_NOTE] if begun.goes_on else []
-    said += [HELD_TASK_NOTE.format(id=begun.held.id, title=begun.held.title)] if begun.held else []
+def _extra_text(context: RunContext, order: IterationOrder) -> str:
+    said = [RESUMED_NOTE] if order.goes_on else []
     said += context.pending
     context.pending.clear()
     return "\n\n".join(said)
 
 
 async def _open(
-    context: RunContext, worker: Worker, agent: AcpAgent, servers: Sequence[acp.McpServer], *, goes_on: bool
+    context: RunContext, worker: Worker, agent: AcpAgent, servers: Sequence[acp.McpServer], order: IterationOrder
 ) -> AcpSession:
     """A session of the agent: that of the resumed iteration, if the agent can load it."""
-    before = _load_agent_session(context, worker) if goes_on else None
+    name = order.choice.agent.name
+    before = _load_agent_session(context, worker, name) if order.goes_on else None
     session = await agent.open(servers=servers, cwd=worker.cwd, resume=before)
-    _save_agent_session(context, worker, session.id)
-    name = context.options.agent.name
+    _save_agent_session(context, worker, name, session.id)
     context.tell(
         run_events.AgentStarted(
             worker=worker.number, agent=name, agent_session=session.id, was_loaded=session.was_loaded
@@ -148,36 +192,52 @@ async def _open(
 
 
 async def _converse(
-    context: RunContext, worker: Worker, conversation: Conversation, prompt: str, *, is_planning: bool
+    context: RunContext, worker: Worker, conversation: Conversation, prompt: str, order: IterationOrder
 ) -> None:
     """Prompts the agent: the task, messages of people, a reminder of the summary, the output of hooks."""
     options = context.options
-    until = time.monotonic() + options.within
+    until = time.monotonic() + min(options.within, order.within or options.within)
 
     async def say(text: str) -> bool:
         """Prompts the agent. Returns whether it can be prompted again."""
         left = [until - time.monotonic(), seconds_left(options.budget, context.spent)]
         within = max(1.0, min(bound for bound in left if bound is not None))
         turn = await conversation.say(text, silence=options.silence, within=within)
-        if turn is not None and (limit := limit_in_words(turn.text)) is not None and not turn.tool_calls:
-            raise error_of_limit(options.agent, turn.text.strip()[:200], limit.after)
-        return turn is not None and not conversation.is_broken_off
+        if turn is not None and not turn.tool_calls and (limit := limit_in_words(turn.text)) is not None:
+            raise error_of_limit(order.choice.agent, turn.text.strip()[:200], limit.after)
+        if turn is not None and conversation.wants_warning:
+            return await say(conversation.take_warning())
+        return turn is not None and not conversation.is_over
 
     if not await say(prompt):
         return
     for message in context.control.take_messages():
         if not await say(message):
             return
-    if not (await context.store.current_iteration(worker.session)).summary and not await say(SUMMARY_REMINDER):
+    if (reminder := await _reminder(context, worker, order)) and not await say(reminder):
         return
-    if not is_planning:
-        iteration = (await context.store.current_iteration(worker.session)).number
-        if said := await context.run_hooks("post_iteration", worker, iteration=iteration):
-            await say(HOOK_OUTPUT_INTRODUCTION + said)
+    if order.stage != "plan" and (said := await context.run_hooks("post_iteration", worker, iteration=order.number)):
+        await say(HOOK_OUTPUT_INTRODUCTION + said)
+
+
+async def _reminder(context: RunContext, worker: Worker, order: IterationOrder) -> str:
+    """What the agent has not said yet, as a prompt; empty if nothing is missing."""
+    tools = context.services.tool_names(worker.session)
+    missing = []
+    if order.task and not await context.store.is_reported(worker.session, order.task):
+        if "report_done" in tools:
+            missing.append(REPORT_MISSING.format(tool=tools["report_done"]))
+        elif "task_update" in tools or "task_status" in tools:
+            missing.append(STATUS_MISSING.format(tool=tools.get("task_update") or tools["task_status"]))
+    if "iteration_summary" in tools and not (await context.store.current_iteration(worker.session)).summary:
+        missing.append(SUMMARY_MISSING.format(tool=tools["iteration_summary"]))
+    return REMINDER.format(missing=", and ".join(missing)) if missing else ""
 
 
 @asynccontextmanager
-async def _keep_alive(context: RunContext, worker: Worker, session: AcpSession) -> AsyncIterator[None]:
+async def _keep_alive(
+    context: RunContext, worker: Worker, session: AcpSession, spent: IterationSpending
+) -> AsyncIterator[None]:
     """Shows that the agent is alive while it works without calling tools, or waits for one of our tools.
 
     In the first case its claims are renewed; in the second its silence does not count.
@@ -185,10 +245,11 @@ async def _keep_alive(context: RunContext, worker: Worker, session: AcpSession) 
 
     async def renew() -> None:
         while True:
-            await asyncio.sleep(context.store.lease / 3)
+            await asyncio.sleep(min(context.store.lease / 3, SAVE_SECONDS))
             # The next round tries again; a store that stays away fails the agent's calls.
             with contextlib.suppress(BinnacleError):
                 await context.store.renew_claims(worker.session)
+                await spent.save()
 
     async def touch() -> None:
         while True:
@@ -209,19 +270,19 @@ def _agent_session_path(context: RunContext, worker: Worker) -> str:
     return os.path.join(context.services.folder(worker.session), AGENT_SESSION_FILE)
 
 
-def _save_agent_session(context: RunContext, worker: Worker, agent_session: str) -> None:
-    memo = {"agent": context.options.agent.name, "session": agent_session}
+def _save_agent_session(context: RunContext, worker: Worker, agent: str, agent_session: str) -> None:
+    memo = {"agent": agent, "session": agent_session}
     write_atomically(_agent_session_path(context, worker), msgspec.json.encode(memo))
 
 
-def _load_agent_session(context: RunContext, worker: Worker) -> str | None:
+def _load_agent_session(context: RunContext, worker: Worker, agent: str) -> str | None:
     """The agent's session in which the iteration began."""
     try:
         with open(_agent_session_path(context, worker), "rb") as file:
             memo = msgspec.json.decode(file.read(), type=dict[str, str])
     except (OSError, msgspec.DecodeError):
         return None
-    return memo.get("session") if memo.get("agent") == context.options.agent.name else None
+    return memo.get("session") if memo.get("agent") == agent else None
 
 
 def _forget_agent_session(context: RunContext, worker: Worker) -> None:

@@ -1,74 +1,64 @@
-"""The loop of a run: plans, then iterates with every worker until there is a reason to end, and returns it.
+"""The loop of a run: plans, then starts an attempt wherever there is a ready task and a free worker.
 
 A run has one or more workers. A worker is a session in the store and a folder, in which one fresh agent after another
-works, an iteration each. Everything here runs on one event loop; only `run_store` uses a thread, and git a process.
+works, an attempt at a task each. Everything here runs on one event loop; only `run_store` uses a thread, and git a
+process.
 
 The states of a run. Each is left when `_end_reason` is set, which happens once:
 
     starting   hooks of `session_start`
     planning   the first worker makes the tasks of a specification, again until it has finished once
-    working    all workers iterate, each in a task of one task group
+    working    attempts at tasks, each in a task of one task group (`attempt`)
     ending     releases claims, closes worktrees, runs hooks of `session_end`, and reports `RunEnded` last
 
-The states of an iteration, for one worker. They are in the store, not in this process:
+The runner chooses: it claims the next ready task for the session of a free worker, and binds the session to it. A task
+is ready when every task that it depends on is closed, and in a run only the merge queue closes tasks: so what a task
+needs is in the branch that it starts from. Workers without a task cost nothing.
 
-    none         the newest iteration of the session has ended: the next one begins
-    under way    it has begun and not ended; the session may hold a task, and the agent's own session id is in a file
-    broken off   the same, but no agent works on it after a stop, a failure or a kill. `iterate` resumes it
-    ended        its summary is written; the files are then committed and merged by `trees`
+The states of an attempt are in the store, not in this process: begun, its agent ended, settled. So a kill at any
+moment loses nothing. The next run of that name finds the attempt that is not settled and resumes it where it was.
 
-So a kill at any moment loses nothing. The next run of that name finds the iteration under way and resumes it, finds
-the task still held by that session, and commits the files of an iteration that had ended (`_keep_left`).
-
-Who owns what. `RunLoop` owns the end reason, the counts and the watch; `iterate` owns the agent's process, its
-server and its transcript, and leaves none of them behind; `trees` owns folders and branches; the caller owns the
-keeper, which ends everything that is left when it is closed. The workers share `RunContext.spent` without a lock: it
-changes only between two awaits.
+Who owns what. `RunLoop` owns the end reason, the counts and the watch; `Attempt` settles what it has begun; `iterate`
+owns the agent's process, its server and its transcript, and leaves none of them behind; `trees` owns folders and
+branches; the caller owns the keeper, which ends everything that is left when it is closed. The workers share
+`RunContext.spent` without a lock: it changes only between two awaits.
 
 What happens at the same time:
 
-  - Workers iterate independently. They meet in the store, where a claim has one holder, and in `trees`, where merges
-    take turns. An iteration counts against the budget from its start, so that together they do not exceed it.
+  - Attempts run independently. They meet in the store, where a claim has one holder, and in `trees`, where merges take
+    turns. An attempt counts against the budget from its start, so that together they do not exceed it.
   - `TaskWatch` polls for changed tasks, reports them and runs `on_task_complete`. Its lock makes the end wait until
     such a hook has finished.
   - A person pauses, sends messages or stops through `RunControl`. A stop interrupts turns; a second does not wait.
 
-Why it does not hang. Every wait is bounded or ends with a stop: a turn by `silence` and `within`, a rate limit by
-`MAX_RATE_LIMIT_TRIES`, a failing agent by `MAX_FAILURES`, a lost database by `OUTAGE_SECONDS`. A worker without a ready
-task waits for a change by others; if no worker is busy, `find_end_reason` sees that nothing is ready or in progress and
-ends the run. Only a pause lasts as long as a person likes. One worker may find everything done while another one still
-works, whose merge may end in a conflict, which is a new task: so "complete" waits until no worker is busy.
+Why it does not hang, and does not go on for ever. Every wait is bounded or ends with a stop: a turn by `silence` and
+`within`, an outage by `max_outage`, a failing agent by `MAX_FAILURES`, a task by `max_attempts`, all attempts together
+by the budget, which has a default number of iterations. With no attempt under way, `find_end_reason` sees whether
+something is ready or in progress elsewhere, and ends the run if not. Only a pause lasts as long as a person likes.
 
-Why it ends once. The first reason wins (`_end_with`); the other workers see it before their next iteration and finish
-the current one. An unexpected exception cancels the task group, and the contexts of `iterate` end the agents.
+Why it ends once. The first reason wins (`_end_with`); attempts under way finish. An unexpected exception cancels the
+task group, and the contexts of `iterate` end the agents.
 """
 
 import asyncio
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from msgspec.structs import replace
 
 from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
 from binnacle.runner import run_events
+from binnacle.runner.attempt import BACKOFF_SECONDS, Attempt, AttemptResult
 from binnacle.runner.budget import check_budget
-from binnacle.runner.end_rules import EndKind, EndReason, TaskCounts, find_end_reason
-from binnacle.runner.iteration import FinishedIteration, iterate
-from binnacle.runner.ports import Worker
+from binnacle.runner.end_rules import MAX_FAILURES, EndKind, EndReason, TaskCounts, default_iterations, find_end_reason
+from binnacle.runner.iteration import IterationOrder, iterate
+from binnacle.runner.outage import OutageWait
+from binnacle.runner.ports import PLANNING_RECIPE, Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
 from binnacle.runner.trees.run_trees import RunTrees
-
-BACKOFF_SECONDS = (1.0, 5.0)
-"""Seconds before a failed agent is started again; the last value repeats."""
-
-RATE_LIMIT_WAIT_SECONDS = 30.0
-"""Seconds to wait for a provider that does not say how long; doubled each time."""
-
-MAX_RATE_LIMIT_WAIT_SECONDS = 3600.0
-MAX_RATE_LIMIT_TRIES = 12
-"""Times in a row that a provider may refuse."""
+from binnacle.store.attempts import ClaimedAttempt
 
 INTERRUPTED = EndReason("interrupted", "the run was stopped", "resume it with: bn run --resume")
 
@@ -88,16 +78,27 @@ class RunLoop:
         self._ids = [worker.session for worker in workers]
         self._end_reason: EndReason | None = None
         self._finished = 0
-        self._under_way = 0
-        """Workers that are in an iteration."""
+        self._busy: set[int] = set()
+        """The numbers of the workers that make an attempt."""
 
+        self._idle = 0
+        """Attempts in a row that led to nothing."""
+
+        self._failed = 0
+        """Attempts in a row in which the agent failed."""
+
+        self._has_worked = False
+        """Whether an agent has ended an attempt by itself."""
+
+        self._freed = asyncio.Event()
         self._started_at = 0.0
         self._watch = TaskWatch(context, self._home, self._ids, on_hook_failed=self._end_with_error)
 
     async def run(self) -> run_events.RunEnded:
         """Runs until there is a reason to end, and returns how it ended."""
         context, first = self._context, self._workers[0]
-        self._started_at = time.monotonic()
+        self._started_at = context.control.now()
+        await self._load_spending()
         context.tell(
             run_events.RunStarted(
                 session=first.session,
@@ -117,11 +118,11 @@ class RunLoop:
             await self._context.run_hooks("session_start", self._home)
             if self._context.options.has_spec:
                 await self._plan()
+            await self._set_default_limit()
         if self._end_reason is None:
             async with asyncio.TaskGroup() as group:
-                for worker in self._workers:
-                    group.create_task(self._work(worker))
-        assert self._end_reason is not None, "every worker ends with a reason"
+                await self._work(group)
+        assert self._end_reason is not None, "the work ends with a reason"
         return self._end_reason
 
     @contextmanager
@@ -140,125 +141,145 @@ class RunLoop:
         """Sets the reason to end, unless there is one; other workers finish their current iteration."""
         self._end_reason = self._end_reason or reason
 
+    async def _load_spending(self) -> None:
+        """Counts what the run took before it was resumed."""
+        before, spent = await self._context.store.spent_in_run(), self._context.spent
+        spent.iterations_before, spent.tokens, spent.cost = before.iterations, before.tokens, before.cost
+        spent.seconds_before = await self._context.store.seconds_in_run()
+
+    async def _set_default_limit(self) -> None:
+        """Limits the iterations of a run without such a budget by the number of its tasks."""
+        counts = await self._context.store.count_tasks(self._ids)
+        self._context.spent.default_iterations = self._context.spent.iterations_before + default_iterations(
+            counts.left, self._context.options.max_attempts
+        )
+
     async def _plan(self) -> None:
-        """Plans the tasks in a first iteration, again until one has finished."""
-        worker, failures = self._workers[0], 0
+        """Plans the tasks in a first iteration in the person's folder, again until one has finished."""
+        worker, failures = self._home, 0
         while (stage := await self._context.store.planning_stage(worker.session)) != "done":
             if reason := self._find_stop() or find_end_reason(TaskCounts(ready=1), failures=failures):
                 self._end_with(reason)
             if self._end_reason is not None:
                 return
             if stage == "elsewhere":
-                await self._wait_for_others(worker, "the tasks are being planned on another machine")
+                await self._wait_for_others("the tasks are being planned on another machine")
             else:
-                _, failures = await self._attempt(worker, failures, is_planning=True)
+                failures = await self._plan_once(worker, failures)
 
-    async def _work(self, worker: Worker) -> None:
-        """Iterates with one worker until the run has a reason to end."""
-        with self._ending_with_errors():
-            await self._iterate(worker)
-
-    async def _iterate(self, worker: Worker) -> None:
-        idle = failures = 0
-        await self._keep_left(worker)
-        while self._end_reason is None:
-            await self._context.control.wait_to_go_on()
-            counts = await self._context.store.count_tasks(self._ids)
-            if reason := self._find_stop() or find_end_reason(counts, idle=idle, failures=failures):
-                if reason.why != "complete" or not self._under_way:
-                    self._end_with(reason)
-                    return
-                # The merge of another worker's iteration may end in a conflict, which is a new task.
-                await self._context.control.sleep(POLL_SECONDS)
-                continue
-            if not counts.ready and not await self._context.store.holds_task(worker.session):
-                await self._wait_for_others(worker, "every task that is left waits for one in progress")
-                continue
-            before = await self._fingerprint(worker)
-            with self._count_under_way():
-                finished, failures = await self._attempt(worker, failures)
-                if finished is not None and not finished.is_broken_off:
-                    self._finished += 1
-                    await self._trees.keep(self._context, worker, finished)
-                    idle = 0 if await self._fingerprint(worker) != before else idle + 1
-
-    @contextmanager
-    def _count_under_way(self) -> Iterator[None]:
-        """Counts an iteration against the budget from its start, so that several workers together do not exceed it."""
-        self._under_way += 1
-        self._context.spent.iterations = self._finished + self._under_way
+    async def _plan_once(self, worker: Worker, failures: int) -> int:
+        """Makes an iteration that plans. Returns how many have failed in a row."""
+        begun = await self._context.store.begin_planning(worker.session)
+        choice = self._context.options.choose("plan", None)._replace(recipe=PLANNING_RECIPE)
+        terms = self._context.services.terms(PLANNING_RECIPE)
+        order = IterationOrder(begun.number, begun.goes_on, "plan", choice, terms)
         try:
-            yield
-        finally:
-            self._under_way -= 1
-            self._context.spent.iterations = self._finished + self._under_way
-
-    async def _keep_left(self, worker: Worker) -> None:
-        """Commits the files of an iteration that ended just before its run was killed."""
-        last = await self._context.store.last_iteration(worker.session)
-        if last is None:
-            await self._trees.keep_left(self._context, worker, None)
-        elif last.ended_at is not None:
-            done = FinishedIteration(last.number, last.summary, last.task_started or "", is_broken_off=False)
-            await self._trees.keep_left(self._context, worker, done)
-
-    def _find_stop(self) -> EndReason | None:
-        """Whether the run was stopped, or has used up its budget."""
-        if self._context.control.is_stopped:
-            return INTERRUPTED
-        self._context.spent.seconds = time.monotonic() - self._started_at
-        return check_budget(self._context.options.budget, self._context.spent)
-
-    async def _attempt(
-        self, worker: Worker, failures: int, *, is_planning: bool = False
-    ) -> tuple[FinishedIteration | None, int]:
-        """Makes an iteration, and waits if the provider asks for it.
-
-        Returns the iteration if it finished, and how many have failed in a row.
-        """
-        limited = 0
-        while True:
-            try:
-                if not is_planning:
-                    await self._trees.refresh(self._context, worker)
-                finished = await iterate(self._context, worker, is_planning=is_planning)
-            except AgentLimited as error:
-                limited += 1
-                if limited > MAX_RATE_LIMIT_TRIES or self._find_stop():
-                    return None, failures + 1
-                await self._wait_for_limit(worker, error, limited)
-            except HookFailed:
-                raise
-            except BinnacleError as error:
-                return None, await self._after_failure(worker, error, failures)
-            else:
-                return finished, 0
+            await OutageWait(self._context, worker).bear(partial(iterate, self._context, worker, order))
+        except HookFailed:
+            raise
+        except BinnacleError as error:
+            return await self._after_failure(worker, error, failures)
+        return 0
 
     async def _after_failure(self, worker: Worker, error: BinnacleError, failures: int) -> int:
-        """Reports a failure and waits. Returns the number of failures."""
+        """Reports a failure of the planning and waits. Returns the number of failures."""
         self._context.tell(run_events.WarningReported(worker=worker.number, message=error.message, hint=error.hint))
         await self._context.run_hooks("on_error", worker, error=error.message)
-        if isinstance(error, AgentStart | AgentLogin):
+        if isinstance(error, AgentStart | AgentLogin | AgentLimited) and not self._context.control.is_stopped:
             self._end_with(EndReason("agent_failing", error.message, error.hint))
         elif not self._find_stop():
             await self._context.control.sleep(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
         return failures + 1
 
-    async def _wait_for_limit(self, worker: Worker, error: AgentLimited, times: int) -> None:
-        wait = error.after or min(RATE_LIMIT_WAIT_SECONDS * 2 ** (times - 1), MAX_RATE_LIMIT_WAIT_SECONDS)
-        self._context.tell(run_events.WorkerWaiting(worker=worker.number, why=error.message, seconds=wait))
-        await self._context.control.sleep(wait)
+    async def _work(self, group: asyncio.TaskGroup) -> None:
+        """Starts attempts until there is a reason to end."""
+        with self._ending_with_errors():
+            left = list(self._workers)  # one of them may have to resume an attempt, although nothing is ready
+            while self._end_reason is None:
+                await self._context.control.wait_to_go_on()
+                started = [await self._start_attempt(group, worker) for worker in left or self._free_workers()[:1]]
+                left = []
+                if not any(started):
+                    await self._wait_or_end()
 
-    async def _wait_for_others(self, worker: Worker, why: str) -> None:
+    def _free_workers(self) -> list[Worker]:
+        return [worker for worker in self._workers if worker.number not in self._busy]
+
+    async def _start_attempt(self, group: asyncio.TaskGroup, worker: Worker) -> bool:
+        """Starts an attempt if there is one to make. Returns whether it did."""
+        if reason := self._find_stop():
+            self._end_with(reason)
+            return False
+        claimed = await self._context.store.claim_attempt(worker.session)
+        if claimed is None:
+            return False
+        self._busy.add(worker.number)
+        self._count_iterations()
+        group.create_task(self._attempt(worker, claimed))
+        return True
+
+    async def _wait_or_end(self) -> None:
+        """Waits until an attempt ends or the work changes; ends the run if there is nothing to wait for."""
+        if not self._busy and self._end_reason is None:
+            counts = await self._context.store.count_tasks(self._ids)
+            if reason := find_end_reason(counts, idle=self._idle):
+                self._end_with(reason)
+                return
+            if not counts.ready:
+                await self._wait_for_others("every task that is left waits for one in progress")
+                return
+        self._freed.clear()
+        await self._context.control.sleep(POLL_SECONDS, until=self._freed)
+
+    async def _attempt(self, worker: Worker, claimed: ClaimedAttempt | None) -> None:
+        """Makes attempts with one worker, as long as it holds its task."""
+        with self._ending_with_errors():
+            try:
+                while claimed is not None:
+                    result = await Attempt(self._context, self._trees, worker, claimed).make()
+                    self._count(result)
+                    goes_on = result.holds_task and self._end_reason is None and not self._find_stop()
+                    claimed = await self._context.store.claim_attempt(worker.session) if goes_on else None
+            finally:
+                self._busy.discard(worker.number)
+                self._count_iterations()
+                self._freed.set()
+
+    def _count(self, result: AttemptResult) -> None:
+        """Counts an attempt that ended, and ends the run if agents only fail, or nothing comes of their work."""
+        if result.end is not None:
+            self._end_with(result.end)
+        if result.outcome == "stopped":
+            return
+        self._finished += 1
+        self._count_iterations()
+        self._has_worked = self._has_worked or result.outcome != "failed"
+        self._failed = self._failed + 1 if result.outcome == "failed" else 0
+        self._idle = 0 if result.is_progress else self._idle + 1
+        counts = TaskCounts(ready=1)
+        failures = MAX_FAILURES if self._failed and not self._has_worked else self._failed
+        if reason := find_end_reason(counts, idle=self._idle, failures=failures):
+            self._end_with(reason)
+
+    def _count_iterations(self) -> None:
+        """An attempt counts against the budget from its start."""
+        spent = self._context.spent
+        spent.iterations = spent.iterations_before + self._finished + len(self._busy)
+
+    def _find_stop(self) -> EndReason | None:
+        """Whether the run was stopped, or has used up its budget."""
+        if self._context.control.is_stopped:
+            return INTERRUPTED
+        spent = self._context.spent
+        spent.seconds = spent.seconds_before + self._context.control.now() - self._started_at
+        return check_budget(self._context.options.budget, spent)
+
+    async def _wait_for_others(self, why: str) -> None:
         """Waits until the work changes: all open tasks depend on others."""
-        self._context.tell(run_events.WorkerWaiting(worker=worker.number, why=why))
+        self._context.tell(run_events.WorkerWaiting(why=why))
         before = await self._context.store.last_change()
         while self._end_reason is None and not self._find_stop() and await self._context.store.last_change() == before:
             await self._context.control.sleep(POLL_SECONDS)
-
-    async def _fingerprint(self, worker: Worker) -> tuple[int, str]:
-        """Changes when a task, a note or a file does."""
-        return await self._context.store.last_change(), await self._trees.fingerprint(worker)
 
     async def _end(self, reason: EndReason) -> run_events.RunEnded:
         """Releases tasks, and reports how the run ended."""
@@ -270,6 +291,7 @@ class RunLoop:
         await store.release_tasks(self._ids, reason.said)
         counts = await store.count_tasks(self._ids)
         kept = await self._trees.close()
+        await store.end_run(reason.why, reason.said, self._context.control.now() - self._started_at)
         ended = run_events.RunEnded(
             session=self._ids[0],
             name=self._context.options.name,
@@ -279,7 +301,7 @@ class RunLoop:
             iterations=self._finished,
             closed=counts.closed_here,
             left=counts.left,
-            seconds=round(time.monotonic() - self._started_at, 1),
+            seconds=round(self._context.control.now() - self._started_at, 1),
             tokens=self._context.spent.tokens,
             cost=self._context.spent.cost,
             kept=tuple(kept),

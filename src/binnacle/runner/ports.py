@@ -1,17 +1,22 @@
 """What a run needs from the rest of the product, and its options."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from binnacle.plan.prompt_data import RunSituation
 from binnacle.runner.agents.agent_commands import AgentCommand
 from binnacle.runner.budget import RunBudget
 from binnacle.wire import acp
+from binnacle.work.session import SessionTerms
 
-PLANNING_RECIPE = "planning"
+PLANNING_RECIPE = "plan"
 """The recipe of the first iteration of a run that has a specification."""
+
+Stage = Literal["plan", "do", "review", "merge"]
+"""What an agent is started for: to plan, to do a task, to review one, or to resolve a conflict."""
 
 
 class Worker(Struct, frozen=True, kw_only=True):
@@ -25,6 +30,13 @@ class Worker(Struct, frozen=True, kw_only=True):
     """The folder it works in."""
 
 
+class AgentChoice(NamedTuple):
+    """Who makes an attempt, and with which recipe."""
+
+    agent: AgentCommand
+    recipe: str
+
+
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The options of a run."""
 
@@ -32,12 +44,31 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """Of the run."""
 
     agent: AgentCommand
+    """The agent, unless `choose` says another."""
+
     recipe: str
+    choose: Callable[[Stage, str | None], AgentChoice]
+    """Who does what, by stage and by the discipline of the task."""
+
     budget: RunBudget
+    task_budget: RunBudget
+    """The most that one task may take, over all its attempts."""
+
+    max_attempts: int
+    """Attempts at a task, after which it is handed to a person."""
+
+    max_outage: float
+    """Seconds that a provider, a remote or a database may be away."""
+
     has_spec: bool
     """Whether the run begins with planning."""
 
-    auto_commit: bool
+    may: tuple[str, ...]
+    """What the agents may do, in sentences for them."""
+
+    checks: tuple[str, ...]
+    """Commands that check their work."""
+
     silence: float
     """Seconds that an agent may be silent."""
 
@@ -48,17 +79,27 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 class SessionServices(Protocol):
     """Serves tools to the agents of a run and writes their prompts."""
 
-    def serve(self, session: str, recipe: str) -> AbstractAsyncContextManager[Sequence[acp.McpServer]]:
-        """Serves a session under a recipe, on every transport that agents can use, until the block is left."""
+    def terms(self, recipe: str, *, discipline: str | None = None, task: str | None = None) -> SessionTerms:
+        """The terms of an iteration of this run."""
+
+    def serve(
+        self, session: str, terms: SessionTerms, agent: str
+    ) -> AbstractAsyncContextManager[Sequence[acp.McpServer]]:
+        """Serves a session on these terms, on every transport that agents can use, until the block is left."""
+
+    def tool_names(self, session: str) -> Mapping[str, str]:
+        """The tools of a session's newest plan: their own names, and their names in the session."""
 
     def is_busy(self, session: str) -> bool:
         """Whether a tool call of a session's agent is still running."""
 
-    async def prompt(self, session: str, recipe: str, *, iteration: int, more: str) -> str:
+    async def prompt(
+        self, session: str, terms: SessionTerms, *, iteration: int, more: str, situation: RunSituation | None
+    ) -> str:
         """The prompt of an iteration; `more` is added to it."""
 
     def folder(self, session: str) -> str:
         """Where the files of a session are."""
 
-    def environment(self, session: str) -> dict[str, str]:
+    def environment(self, session: str, agent: str) -> dict[str, str]:
         """The environment of a session's agents."""

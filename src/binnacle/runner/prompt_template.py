@@ -20,6 +20,7 @@ from binnacle.config.directories import PROJECT_DIR
 from binnacle.config.repository_files import hint_of, read_file
 from binnacle.config.trust import TrustItem, is_trusted
 from binnacle.errors import ConfigError, did_you_mean
+from binnacle.plan.prompt import Prompt
 from binnacle.plan.prompt import render as render_sections
 from binnacle.plan.prompt_data import PromptData
 from binnacle.plan.recipe import Recipe
@@ -40,10 +41,14 @@ TEMPLATE_VARIABLES = {
     "run": "the name of the run",
     "session": "the id of the session",
     "iteration": "the number of the iteration",
-    "spec": "what is to be done, as it was given to the run",
+    "spec": "what the run was asked to do, whole; {{requirements}} is what the task covers of it",
     "extra": "what else the agent is to know: --extra, what hooks said; at the end, where a template has it nowhere",
     "instructions": "the steps of the recipe, numbered",
-} | {name: f"the section {form.heading!r}" for name, form in FORMS.items() if name in SECTIONS and name != "input"}
+} | {
+    name: f"the section {form.heading!r}"
+    for name, form in FORMS.items()
+    if name in SECTIONS and name not in ("input", "extra")
+}
 """The variables of a template, in addition to the names of tools."""
 
 
@@ -59,8 +64,8 @@ class PromptTemplate(Struct, frozen=True, kw_only=True):
 
     @property
     def sections(self) -> tuple[str, ...]:
-        """The parts of the plan's prompt that it needs."""
-        return tuple(dict.fromkeys("input" if name == "spec" else name for name in self.variables if _is_part(name)))
+        """The parts of the plan's prompt that it uses."""
+        return tuple(dict.fromkeys(name for name in self.variables if name in SECTIONS))
 
 
 class TemplateValues(Struct, frozen=True, kw_only=True):
@@ -129,39 +134,31 @@ def render_template(
 ) -> str:
     """The prompt of a session that has the tools `names`, own name → shown name; `tools` are all names → own name.
 
+    What decides is added at the end if the template does not use it.
+
     Raises:
         ConfigError: a variable is not known.
     """
     check_template(template, tools)
-    found = _values(template, recipe, loaded, names, values, tools)
+    prompt = render_sections(replace(recipe, sections=template.sections), loaded, names, all_names=tools.keys())
+    found = _values(prompt, loaded, values)
     unknown = {*tools, _MISSING}
 
     def worded(text: str) -> str:
         return keep_known(_with_tools(text, names, tools), names, unknown)
 
     parts = [_render_part(heading, body, worded, found) for heading, body in _parts(template.text)]
-    if "extra" not in template.variables:
-        parts.append(found["extra"])
+    parts += [section.text for section in prompt.sections if section.name not in (*template.variables, "instructions")]
     text = "\n\n".join(part for part in parts if part)
     return f"{text}\n" if text else ""
 
 
-def _values(
-    template: PromptTemplate,
-    recipe: Recipe,
-    loaded: PromptData,
-    names: Mapping[str, str],
-    values: TemplateValues,
-    tools: Mapping[str, str],
-) -> dict[str, str]:
-    sections = replace(recipe, sections=template.sections)
-    prompt = render_sections(sections, replace(loaded, extra=""), names, all_names=tools.keys())
+def _values(prompt: Prompt, loaded: PromptData, values: TemplateValues) -> dict[str, str]:
     # Without its heading: a template has its own.
     bodies = {one.name: one.text.partition("\n\n")[2] for one in prompt.sections}
     return dict.fromkeys(TEMPLATE_VARIABLES, "") | {
         **bodies,
-        "spec": bodies.get("input", ""),
-        "extra": loaded.extra,
+        "spec": loaded.user_input,
         "run": values.run or values.session,
         "session": values.session,
         "iteration": "" if values.iteration is None else str(values.iteration),
@@ -222,7 +219,3 @@ def _variables(text: str) -> Iterator[tuple[str, int]]:
     for match in _VARIABLE.finditer(text):
         if not match[1]:
             yield match[2].strip(), match.start()
-
-
-def _is_part(name: str) -> bool:
-    return name == "spec" or (name in SECTIONS and name != "input")

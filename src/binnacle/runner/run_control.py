@@ -1,6 +1,7 @@
 """How people control a run: pause, resume, send the agent a message, stop."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -85,13 +86,19 @@ class RunControl:
         """Waits while the run is paused."""
         await self._may_go_on.wait()
 
-    async def sleep(self, seconds: float) -> None:
-        """Waits, unless the run is stopped."""
+    def now(self) -> float:
+        """Seconds on a clock that only goes forward."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float, *, until: asyncio.Event | None = None) -> None:
+        """Waits, unless the run is stopped or `until` is set."""
+        waiting = [asyncio.create_task(event.wait()) for event in (self._stopped, until) if event is not None]
         try:
-            async with asyncio.timeout(seconds):
-                await self._stopped.wait()
-        except TimeoutError:
-            pass
+            await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
 
 
 async def _unless(event: asyncio.Event, work: Coroutine[Any, Any, Result]) -> Result:

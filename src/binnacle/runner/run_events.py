@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from binnacle.runner.end_rules import EndKind
+from binnacle.work.run import AttemptOutcome
 
 
 class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event"):
@@ -153,6 +154,17 @@ class IterationEnded(RunEvent, frozen=True, kw_only=True, tag="iteration_ended")
     summary: str
     task: str = ""
     seconds: float = 0.0
+
+
+class AttemptEnded(RunEvent, frozen=True, kw_only=True, tag="attempt_ended"):
+    """An attempt at a task is settled."""
+
+    number: int
+    task: str
+    outcome: AttemptOutcome
+    reason: str = ""
+    status: str = ""
+    """The status of the task after it."""
 
 
 class RunEnded(RunEvent, frozen=True, kw_only=True, tag="run_ended"):

@@ -5,20 +5,23 @@ for their changes to the same file.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Literal, NamedTuple, TypeVar
 
 from binnacle.errors import StoreLost, StoreUnreachable
 from binnacle.runner.end_rules import TaskCounts
-from binnacle.store import abandoned_work, comments, sessions, task_moves, tasks
+from binnacle.store import abandoned_work, attempts, comments, leases, runs, sessions, task_moves, tasks
+from binnacle.store.attempts import AttemptEnd, ClaimedAttempt, Spending
 from binnacle.store.store import Store
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM, Actor
+from binnacle.work.run import AttemptOutcome
 from binnacle.work.session import Iteration
-from binnacle.work.status import is_closed
-from binnacle.work.task import NewTask, Task
+from binnacle.work.task import Task
 
 Result = TypeVar("Result")
 
@@ -26,6 +29,9 @@ OUTAGE_SECONDS = 120.0
 """How long a run waits for a lost database: longer than a restart takes."""
 
 RETRY_SECONDS = 0.5
+
+LEASE_SECONDS = 30.0
+"""How long others wait for a process that was killed while it held a lease."""
 
 WATCHED = ("task", "note", "comment", "learning", "progress", "question")
 """What counts as a change of the work."""
@@ -36,15 +42,12 @@ NO_SUMMARY = "The agent wrote no summary."
 PlanningStage = Literal["to do", "elsewhere", "done"]
 
 
-class BegunIteration(NamedTuple):
-    """An iteration that is under way."""
+class BegunPlanning(NamedTuple):
+    """An iteration that plans."""
 
     number: int
     goes_on: bool
     """Whether it began earlier and was interrupted."""
-
-    held: Task | None
-    """The task that its session already holds."""
 
 
 class ChangedTask(NamedTuple):
@@ -73,9 +76,10 @@ async def retry_during_outage(work: Callable[[], Result]) -> Result:
 class RunStore:
     """One run in the store."""
 
-    def __init__(self, open_store: Callable[[], Store], *, feature: str | None, lease: float) -> None:
+    def __init__(self, open_store: Callable[[], Store], *, run: str, feature: str | None, lease: float) -> None:
         """`feature` is that of the run; None for the complete project. `lease` is how long a claim lasts."""
         self._open = open_store
+        self.run = run
         self.feature = feature
         self.lease = lease
 
@@ -104,44 +108,111 @@ class RunStore:
 
     async def count_tasks(self, session_ids: Sequence[str]) -> TaskCounts:
         """The tasks of the run, by state."""
-        return await self.read(lambda tx: _count_tasks(tx, self.feature, session_ids))
+        return await self.read(lambda tx: _count_tasks(tx, self.run, self.feature, session_ids))
 
     async def planning_stage(self, session_id: str) -> PlanningStage:
         """The stage of the planning, by this session or by a run of the same name on another machine."""
         return await self.read(lambda tx: _planning_stage(tx, session_id, timedelta(seconds=self.lease)))
 
-    async def holds_task(self, session_id: str) -> bool:
-        """Whether a session holds a task."""
-        return bool(await self.read(lambda tx: tasks.list_held_by(tx, session_id)))
+    async def begin_planning(self, session_id: str) -> BegunPlanning:
+        """Begins an iteration that plans, or resumes the interrupted one."""
 
-    async def begin_iteration(self, session_id: str, *, is_planning: bool) -> BegunIteration:
-        """Begins the next iteration of a session, or resumes the interrupted one.
+        def begin(tx: Writer) -> BegunPlanning:
+            sessions.reopen(tx, session_id)
+            before = sessions.find_unfinished(tx, session_id)
+            iteration = before or sessions.begin_iteration(tx, session_id, first=0)
+            return BegunPlanning(iteration.number, before is not None)
 
-        Partly done tasks can be taken again.
+        return await self.write(begin, session=session_id)
+
+    async def claim_attempt(self, session_id: str) -> ClaimedAttempt | None:
+        """Takes the next task for a session and begins an attempt at it, or resumes the interrupted one.
+
+        None if no task is ready.
         """
-        return await self.write(lambda tx: self._begin_iteration(tx, session_id, is_planning), session=session_id)
+        which = TaskFilter(feature=self.feature)
+        try:
+            return await self.write(lambda tx: attempts.claim(tx, session_id, which), session=session_id)
+        except attempts.LostRace:
+            return None
 
-    def _begin_iteration(self, tx: Writer, session_id: str, is_planning: bool) -> BegunIteration:
-        sessions.reopen(tx, session_id)
-        before = sessions.find_unfinished(tx, session_id)
-        iteration = before or sessions.begin_iteration(tx, session_id, first=0 if is_planning else 1)
-        if is_planning:
-            return BegunIteration(iteration.number, before is not None, None)
-        partly, _ = tasks.list_tasks(tx, TaskFilter(feature=self.feature, status=("partial",)), limit=500)
-        for task in partly:
-            task_moves.reopen(tx, task.id, force=True)
-        held = next(iter(tasks.list_held_by(tx, session_id)), None)
-        if held is not None and iteration.task_started is None:
-            sessions.note_task(tx, session_id, held.id)
-        return BegunIteration(iteration.number, before is not None, held)
+    async def note_agent(self, session_id: str, number: int, agent: str, model: str) -> None:
+        """Notes which agent makes an iteration."""
+        await self.write(lambda tx: attempts.note_agent(tx, session_id, number, agent, model), session=session_id)
+
+    async def note_spending(self, session_id: str, number: int, spent: Spending) -> None:
+        """Notes what an iteration took so far."""
+        await self.write(lambda tx: attempts.note_spending(tx, session_id, number, spent), session=session_id)
+
+    async def note_commit(self, session_id: str, number: int, commit: str, files: int) -> None:
+        """Notes the commit of an attempt's changes."""
+        await self.write(lambda tx: attempts.note_commit(tx, session_id, number, commit, files), session=session_id)
+
+    async def spent_on_task(self, task_id: str) -> Spending:
+        """What the attempts at a task took so far."""
+        return await self.read(lambda tx: attempts.spent_on_task(tx, task_id))
+
+    async def spent_in_run(self) -> Spending:
+        """What the run took so far, over all machines and resumes."""
+        return await self.read(lambda tx: attempts.spent_in_run(tx, self.run))
+
+    async def seconds_in_run(self) -> float:
+        """How long the run was driven before."""
+        return (await self.read(lambda tx: runs.get(tx, self.run))).seconds
+
+    async def spent_in_iteration(self, session_id: str, number: int) -> Spending:
+        """What an iteration took so far."""
+        return await self.read(lambda tx: attempts.spent_in_iteration(tx, session_id, number))
+
+    async def read_attempt_end(self, session_id: str, task_id: str) -> AttemptEnd:
+        """What the agent of an attempt left."""
+        return await self.read(lambda tx: attempts.read_end(tx, session_id, task_id))
+
+    async def is_reported(self, session_id: str, task_id: str) -> bool:
+        """Whether the agent of an attempt has said how it ended."""
+
+        def look(tx: Reader) -> bool:
+            return not attempts.is_silent(tx, session_id, task_id)
+
+        return await self.read(look)
+
+    async def settle_attempt(
+        self, session_id: str, number: int, outcome: AttemptOutcome, reason: str, *, max_attempts: int
+    ) -> Task | None:
+        """Ends an attempt and moves its task. Returns the task, None if it is gone."""
+
+        def settle(tx: Writer) -> Task | None:
+            return attempts.settle(tx, session_id, number, outcome, reason, max_attempts=max_attempts)
+
+        return await self.write(settle, session=session_id)
+
+    @asynccontextmanager
+    async def hold_lease(self, name: str) -> AsyncIterator[None]:
+        """Holds what only one process may do at a time, on whatever machine. A killed holder's lease lapses."""
+        holder = os.urandom(8).hex()
+        # It is in another process, perhaps on another machine, so it can only be asked for.
+        while not await self.write(lambda tx: leases.take(tx, name, holder, LEASE_SECONDS)):  # noqa: ASYNC110
+            await asyncio.sleep(RETRY_SECONDS)
+        renewing = asyncio.create_task(self._renew_lease(name, holder))
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+            await self.write(lambda tx: leases.release(tx, name, holder))
+
+    async def _renew_lease(self, name: str, holder: str) -> None:
+        while True:
+            await asyncio.sleep(LEASE_SECONDS / 3)
+            await self.write(lambda tx: leases.take(tx, name, holder, LEASE_SECONDS))
+
+    async def end_run(self, why: str, said: str, seconds: float) -> None:
+        """Notes that the run has ended here, and adds the time that it took."""
+        await self.write(lambda tx: runs.end(tx, self.run, why=why, said=said, seconds=seconds))
 
     async def current_iteration(self, session_id: str) -> Iteration:
         """The newest iteration of a session."""
         return (await self.read(lambda tx: sessions.list_iterations(tx, session_id)))[-1]
-
-    async def last_iteration(self, session_id: str) -> Iteration | None:
-        """The newest iteration of a session; None before the first."""
-        return next(reversed(await self.read(lambda tx: sessions.list_iterations(tx, session_id))), None)
 
     async def finish_iteration(self, session_id: str, *, last_words: str) -> Iteration:
         """Ends an iteration. Without a summary of the agent, its last text is the summary."""
@@ -191,27 +262,6 @@ class RunStore:
         """The title of a task."""
         return (await self.read(lambda tx: tasks.get(tx, task_id))).title
 
-    async def assign_task(self, session_id: str, title: str, description: str) -> str:
-        """Makes a task, unless it exists, and gives it to a session, unless that holds another. Returns its id.
-
-        A task that an agent could not do is left to people.
-        """
-
-        def give(tx: Writer) -> str:
-            known, _ = tasks.list_tasks(tx, TaskFilter(feature=self.feature, closed_too=True), limit=100_000)
-            task = next((one for one in known if one.title == title), None)
-            if task is None:
-                new = NewTask(title=title, description=description, priority=0, feature=self.feature)
-                task = tasks.add(tx, [new])[0]
-            elif is_closed(task.status):
-                task = task_moves.reopen(tx, task.id).task
-            if task.status == "pending" and not tasks.list_held_by(tx, session_id):
-                with tx.acting_as(Actor(session_id, "agent"), session=None):
-                    task_moves.start(tx, task.id)
-            return task.id
-
-        return await self.write(give)
-
 
 def _planning_stage(tx: Reader, session_id: str, patience: timedelta) -> PlanningStage:
     """The stage of the planning. A machine that plans for longer than a claim lasts counts as dead."""
@@ -229,7 +279,7 @@ def _planning_stage(tx: Reader, session_id: str, patience: timedelta) -> Plannin
     return "elsewhere" if any(one.started_at + patience > tx.now for one in begun) else "to do"
 
 
-def _count_tasks(tx: Reader, feature: str | None, session_ids: Sequence[str]) -> TaskCounts:
+def _count_tasks(tx: Reader, run: str, feature: str | None, session_ids: Sequence[str]) -> TaskCounts:
     where, values = ("where feature = ?", [feature]) if feature else ("", [])
     rows = tx.rows(
         f"select status, case when open_dependencies > 0 then 1 else 0 end, count(*) from task {where} group by 1, 2",
@@ -256,16 +306,16 @@ def _count_tasks(tx: Reader, feature: str | None, session_ids: Sequence[str]) ->
         draft=count_of("draft"),
         done=count_of("done"),
         cancelled=count_of("cancelled"),
-        closed_here=_closed_in(tx, session_ids),
+        closed_here=_closed_in(tx, run),
     )
 
 
-def _closed_in(tx: Reader, session_ids: Sequence[str]) -> int:
-    words = ", ".join("?" * len(session_ids))
+def _closed_in(tx: Reader, run: str) -> int:
+    """The tasks that were closed in a run, on whatever machine."""
     return tx.count(
         "select count(distinct entity_id) from event where entity = 'task' and action in ('done', 'cancelled') "
-        f"and session in ({words})",
-        *session_ids,
+        "and session in (select id from session where run = ?)",
+        run,
     )
 
 

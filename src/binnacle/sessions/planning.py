@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from binnacle.errors import NotReady, Refused
 from binnacle.lifecycle.process import this_process
-from binnacle.plan.prompt_data import load
+from binnacle.plan.prompt_data import RunSituation, load
 from binnacle.plan.recipe import Recipe, matching
 from binnacle.plan.recipe_limits import narrow
 from binnacle.plan.recipe_loader import load_recipe
@@ -22,6 +22,7 @@ from binnacle.store import agents, reports, sessions, task_moves
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.catalog import Catalog
 from binnacle.work.actor import SYSTEM, Actor
+from binnacle.work.recipe_names import recipe_name
 from binnacle.work.session import SessionRecord, SessionTerms
 
 REPORTS = ("report_done", "done")
@@ -44,11 +45,13 @@ def make_plan(
     session: str = "",
     said: str = "",
     extra: str = "",
+    run: RunSituation | None = None,
     first: Recipe | None = None,
 ) -> PlanWithRecipe:
     """The current plan of a session under these terms, without any right that `first` did not give.
 
-    `said` is what a person wants from the session, `extra` what else its agent should know.
+    `said` is what a person wants from the session, `extra` what else its agent should know, `run` where and how it
+    works if it belongs to a run.
     """
     recipe = narrow(load_recipe(terms.recipe, catalog, repo=project.repo), first, catalog)
     about = subject(tx, terms.discipline, terms.feature, terms.task)
@@ -61,6 +64,7 @@ def make_plan(
         session=session or None,
         user_input=said,
         extra=extra,
+        run=run,
         sections=recipe.sections,
     )
     return PlanWithRecipe(recipe, plan(recipe, catalog, about, loaded, session=session))
@@ -81,7 +85,7 @@ def begin_session(
     session = sessions.start(
         tx,
         name=name,
-        recipe=terms.recipe,
+        recipe=recipe.name,
         discipline=about.discipline.name if about.discipline else None,
         feature=about.feature,
         task_id=about.task.id if about.task else None,
@@ -196,16 +200,16 @@ def kept_limits(project: Project, session: str, recipe: str) -> Recipe | None:
     """The saved limits of a session under a recipe, or None."""
     folder = session_folder(project, session)
     kept = read(folder) if is_kept(folder) else None
-    return kept.limits if kept and kept.recipe == recipe else None
+    return kept.limits if kept and recipe_name(kept.recipe) == recipe_name(recipe) else None
 
 
 def planned_recipes(project: Project, session: str) -> tuple[str, ...]:
-    """The recipes that a session was planned under."""
+    """The recipes that a session was planned under, by their own names."""
     with open_store(project, create=False) as store, store.read() as tx:
         recipe = terms_of(sessions.get(tx, session)).recipe
     folder = session_folder(project, session)
     kept = read(folder) if is_kept(folder) else None
-    return (recipe, kept.recipe) if kept else (recipe,)
+    return (recipe, recipe_name(kept.recipe)) if kept else (recipe,)
 
 
 def kept_input(project: Project, session: str) -> str:
@@ -217,7 +221,7 @@ def kept_input(project: Project, session: str) -> str:
 
 def terms_of(session: SessionRecord) -> SessionTerms:
     """The terms under which a session was opened."""
-    return SessionTerms(session.recipe or "default", session.discipline, session.feature, session.task_id)
+    return SessionTerms(recipe_name(session.recipe) or "default", session.discipline, session.feature, session.task_id)
 
 
 def session_folder(project: Project, session: str) -> str:

@@ -4,10 +4,11 @@ A run is identified by its name. If several machines share a store, each machine
 and recognizes them by their lock files.
 """
 
+import platform
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from binnacle.errors import NotFound
+from binnacle.errors import NotFound, Refused
 from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_plan import subject
 from binnacle.project.project import Project
@@ -15,10 +16,11 @@ from binnacle.project.session_locks import hold_run_lock, was_driven
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.planning import join_session, kept_input
-from binnacle.store import features, sessions, task_moves, tasks
+from binnacle.store import features, runs, sessions, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
+from binnacle.work.run import RunId
 from binnacle.work.session import SessionRecord, SessionTerms
 
 RECIPE = "loop"
@@ -30,6 +32,7 @@ MAX_WORKERS = 64
 class RunSessions(NamedTuple):
     """The sessions of a run and their terms."""
 
+    run: RunId
     sessions: list[str]
     """One for each worker."""
 
@@ -45,7 +48,17 @@ class RunSessions(NamedTuple):
 
 
 def open_run(
-    project: Project, name: str, terms: SessionTerms, *, recipe: str | None, said: str, workers: int, must_go_on: bool
+    project: Project,
+    name: str,
+    terms: SessionTerms,
+    *,
+    recipe: str | None,
+    said: str,
+    asked: str,
+    asked_file: str,
+    remote: str,
+    workers: int,
+    must_go_on: bool,
 ) -> RunSessions:
     """The sessions of the run called `name`. Terms that are left out are those of the earlier run.
 
@@ -68,6 +81,7 @@ def open_run(
         if terms.feature is None and said and before is None:
             terms = terms._replace(feature=_ensure_feature(tx, name))
         subject(tx, terms.discipline, terms.feature, None)  # checks that they exist before anything is begun
+        run = _ensure_run(tx, project, name, terms.feature, asked, asked_file, remote)
         first = before or _start(tx, name, terms)
         others = [own_session(tx, project, worker) or _start(tx, worker, terms) for worker in _names(name, 2, workers)]
         for gone in _names(name, workers + 1, MAX_WORKERS):
@@ -75,8 +89,9 @@ def open_run(
         ids: list[str] = [one.id for one in (first, *others)]
         for session_id in ids:
             join_session(tx, session_id, name=name)
+            sessions.join_run(tx, session_id, run, place_of(project))
         secrets = {session_id: sessions.issue_secret(tx, session_id) for session_id in ids}
-        return RunSessions(ids, terms, said, before is not None, secrets)
+        return RunSessions(run, ids, terms, said, before is not None, secrets)
 
 
 def reset_run(project: Project, name: str) -> None:
@@ -112,6 +127,37 @@ def _start(tx: Writer, name: str, terms: SessionTerms) -> SessionRecord:
     return sessions.start(
         tx, name=name, recipe=terms.recipe, discipline=terms.discipline, feature=terms.feature, task_id=None
     )
+
+
+def place_of(project: Project) -> str:
+    """The machine and the checkout of a project: where the unmerged work of a run is."""
+    return f"{platform.node()}:{project.repo}"
+
+
+def _ensure_run(
+    tx: Writer, project: Project, name: str, feature: str | None, asked: str, asked_file: str, remote: str
+) -> RunId:
+    """The run of that name, reopened, or a new one.
+
+    Raises:
+        Refused: it works in another checkout too, and the two have no common remote.
+    """
+    known = runs.find_newest(tx, name)
+    if known is None or not any(one.status == "active" for one in runs.list_sessions(tx, known.id)):
+        known = runs.start(tx, name, feature=feature, asked=asked, asked_file=asked_file)
+    elsewhere = {one.place for one in runs.list_sessions(tx, known.id) if one.status == "active" and one.place} - {
+        place_of(project)
+    }
+    if elsewhere and not remote:
+        hint = (
+            "set the git remote that both can reach: bn config set run.remote origin",
+            "or give this run another name with --name",
+        )
+        raise Refused(f"the run {name!r} works in another checkout too: {', '.join(sorted(elsewhere))}", hint=hint)
+    runs.reopen(tx, known.id)
+    changes = {"remote": remote} if remote else {}
+    changes |= {"asked": asked, "asked_file": asked_file} if asked else {}
+    return runs.update(tx, known.id, **changes).id if changes else known.id
 
 
 def _dismiss(tx: Writer, session: SessionRecord | None) -> None:

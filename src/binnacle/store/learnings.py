@@ -103,7 +103,8 @@ def _learnings_of(tx: Reader, feature: str | None) -> list[Learning]:
 def _suggest_split(tx: Writer, feature: str, count: int) -> None:
     """Adds a task to split a feature that has too many learnings, once."""
     title = f"Split the feature {feature} into smaller ones"
-    if rules.saturation(count) != "critical" or tx.row("select 1 from task where title_key = ?", fold(title)):
+    known = "select 1 from task where feature = ? and title_key = ?"
+    if rules.saturation(count) != "critical" or tx.row(known, feature, fold(title)):
         return
     tasks.add(
         tx,

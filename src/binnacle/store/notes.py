@@ -35,12 +35,13 @@ def add(tx: Writer, notes: Sequence[tuple[NoteType, str]], *, iteration: int | N
 
 
 def list_notes(
-    tx: Reader, *, kind: NoteType | None = None, session: str | None = None, limit: int = 100
+    tx: Reader, *, kind: NoteType | None = None, session: str | None = None, run: str | None = None, limit: int = 100
 ) -> tuple[list[Note], int]:
-    """The newest notes, oldest first, and the total number."""
-    conditions = {"type": kind, "session": session}
-    given = {name: value for name, value in conditions.items() if value is not None}
-    where = " and ".join(f"{name} = ?" for name in given) or "1 = 1"
+    """The newest notes, oldest first, and the total number. With `run`, those of all sessions of a run."""
+    of_session = "session in (select id from session where run = ?)" if run else "session = ?"
+    conditions = {"type = ?": kind, of_session: run or session}
+    given = {condition: value for condition, value in conditions.items() if value is not None}
+    where = " and ".join(given) or "1 = 1"
     found = NOTES.select(tx, f"where {where} order by number desc limit ?", *given.values(), limit)
     total = len(found) if len(found) < limit else tx.count(f"select count(*) from note where {where}", *given.values())
     return found[::-1], total

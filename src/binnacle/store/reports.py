@@ -8,14 +8,16 @@ from msgspec import Struct
 
 from binnacle.errors import Ambiguous, BinnacleError, NotFound, Refused
 from binnacle.store import comments, dependencies, questions, sessions, task_moves, tasks
+from binnacle.store.done_requests import REPORT_PREFIX, REPORTS
 from binnacle.store.events import EVENTS
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
-from binnacle.store.table import Table, placeholders
+from binnacle.store.table import placeholders
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Event
+from binnacle.work.recipe_names import recipe_name
 from binnacle.work.report import (
     CLOSING,
     SILENT_REASON,
@@ -34,8 +36,6 @@ from binnacle.work.session import SessionRecord
 from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 from binnacle.work.text import fold
-
-REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_at"), key=("id",))
 
 _CLOSING = f"kind in {placeholders(CLOSING)}"
 MAX_TRIED_ATTEMPTS = 10
@@ -114,7 +114,7 @@ def save_report(
 ) -> Report:
     """Saves a report. A closing one is settled later; any other takes effect now."""
     report = Report(
-        id=fresh_id(tx, "report", "bnr-"),
+        id=fresh_id(tx, "report", REPORT_PREFIX),
         session=on.session.id if on.session else tx.session,
         task_id=on.task.id,
         kind=kind,
@@ -190,7 +190,7 @@ def settle_abandoned(tx: Writer, task_id: str, *, but: str, alive: Collection[st
         if session.id not in alive
         and (
             session.id in reported
-            or (session.status == "active" and session.recipe == current.recipe)
+            or (session.status == "active" and recipe_name(session.recipe) == recipe_name(current.recipe))
             or is_due(tx, session)
         )
     ]

@@ -6,19 +6,20 @@ from typing import Any
 from binnacle.errors import Cycle, NotFound, Referenced, Refused
 from binnacle.store import claim_holders, dependencies, feature_names, queue_ranks, tasks
 from binnacle.store.comments import COMMENTS
+from binnacle.store.done_requests import REPORTS
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES
 from binnacle.store.questions import QUESTIONS
-from binnacle.store.reports import REPORTS
 from binnacle.store.row_images import RowImage
 from binnacle.store.table import Table
 from binnacle.store.task_deletion import remember_dependents
+from binnacle.store.task_titles import check_title, title_columns
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Cells, Reader, Writer, stamp
 from binnacle.work import steps
 from binnacle.work.graph import find_cycle
+from binnacle.work.status import is_closed
 from binnacle.work.task import may_change
-from binnacle.work.text import fold
 
 TABLES: dict[str, Table[Any]] = {
     table.name: table for table in (TASKS, DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, NOTES)
@@ -133,11 +134,11 @@ def _prepare_task(tx: Writer, task_id: str, cells: Cells, there: Cells) -> list[
         raise Refused(f"{task_id} is held by {there['claimed_by']}", hint="ask them to release it first")
     feature_names.check_exist(tx, "feature", {cells.get("feature")})
     feature_names.check_exist(tx, "discipline", {cells.get("discipline")})
-    is_titled_again = not there or "title" in cells or there["status"] == "cancelled"
-    if is_titled_again and wanted["status"] != "cancelled":
-        tasks.check_titles(tx, [fold(wanted["title"])])
+    is_titled_again = not there or not cells.keys().isdisjoint(("title", "feature")) or is_closed(there["status"])
+    if is_titled_again and not is_closed(wanted["status"]):
+        check_title(tx, wanted["title"], wanted["feature"], but=task_id)
     if "title" in cells:
-        cells["title_key"] = fold(cells["title"])
+        cells.update(title_columns(cells["title"]))
     holder = cells.get("claimed_by")
     if holder is not None and not _may_have_back(tx, holder, wanted["claim_expires_at"]):
         cells.update(FREED)

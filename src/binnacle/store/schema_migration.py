@@ -5,11 +5,15 @@ import os
 from binnacle.errors import StoreNewer, StoreReadOnly
 from binnacle.store.engines.connection import StoreConnection
 from binnacle.work import steps
+from binnacle.work.titles import sketch_title
 
 MIGRATIONS_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
-LATEST_SCHEMA = 5
+LATEST_SCHEMA = 6
 """Number of the newest migration. A constant, so that opening a store lists no directory."""
+
+TITLE_SKETCH_SCHEMA = 6
+"""The migration that added the sketches of titles."""
 
 
 def migrate(connection: StoreConnection, *, to: int = LATEST_SCHEMA) -> int:
@@ -42,11 +46,20 @@ def _apply(connection: StoreConnection, version: int) -> None:
             connection.run_script(
                 load_migration(version, connection.dialect.name).format_map(connection.dialect._asdict())
             )
+            if version == TITLE_SKETCH_SCHEMA:
+                _sketch_titles(connection)
             connection.set_schema_version(version)
         connection.commit(announce=False)
     except BaseException:
         connection.rollback()
         raise
+
+
+def _sketch_titles(connection: StoreConnection) -> None:
+    """Fills the sketches of the titles that a store has."""
+    rows = connection.query("select title, number from task", ())
+    sketches = [(sketch_title(title), number) for title, number in rows]
+    connection.execute_many("update task set title_sketch = ? where number = ?", sketches)
 
 
 def load_migration(version: int, dialect: str) -> str:

@@ -133,6 +133,16 @@ def note_task(tx: Writer, session_id: str, task_id: str) -> None:
     ITERATIONS.update(tx, {"task_started": task_id}, "session = ? and number = ?", session_id, iteration.number)
 
 
+def join_run(tx: Writer, session_id: str, run: str, place: str) -> None:
+    """Notes which run drives a session, and from where."""
+    SESSIONS.update(tx, {"run": run, "place": place}, "id = ?", session_id)
+
+
+def bind(tx: Writer, session_id: str, task_id: str | None) -> None:
+    """Binds a session to the task that its agents work on now."""
+    SESSIONS.update(tx, {"task_id": task_id}, "id = ?", session_id)
+
+
 def note_start(tx: Writer, task_id: str) -> None:
     """Does the same for the iteration of this transaction's session, if it has one."""
     if tx.session and ITERATIONS.first(tx, "where session = ?", tx.session):
@@ -167,7 +177,8 @@ def complete(tx: Writer, session_id: str, *, reason: str = "") -> SessionRecord:
     rows = tx.rows(
         f"select id from task where status in ('pending', 'in_progress', 'partial'){scope} order by number", *values
     )
-    check_complete([row[0] for row in rows])
+    # In a run, the task of the session stays in progress until the run has taken its change over.
+    check_complete([row[0] for row in rows if session.run is None or row[0] != session.task_id])
     return _end(tx, session, "complete", reason)
 
 

@@ -3,9 +3,9 @@
 from binnacle.errors import Referenced
 from binnacle.store import claim_holders, tasks
 from binnacle.store.comments import COMMENTS
+from binnacle.store.done_requests import REPORTS
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.questions import QUESTIONS
-from binnacle.store.reports import REPORTS
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Writer
 from binnacle.work import steps

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import InvalidInput, Refused, WrongStatus
-from binnacle.store import claim_holders, comments, dependencies, lapsed_claims, queue, sessions, tasks
+from binnacle.store import claim_holders, comments, dependencies, done_requests, lapsed_claims, queue, sessions, tasks
 from binnacle.store.lapsed_claims import UNCLAIMED
 from binnacle.store.table import encode_cell
 from binnacle.store.tasks import TASKS, TaskFilter
@@ -90,10 +90,13 @@ def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fa
 
 
 def finish(tx: Writer, text: str, *, reason: str = "", fence: int | None = None, force: bool = False) -> TaskMove:
-    """Marks a task done."""
+    """Marks a task done. In a run, an agent's word is a request, and the task stays in progress."""
     task = _get_writable(tx, text, fence, force)
     open_parts = [part.id for part in tasks.list_parts(tx, task.id) if not is_closed(part.status)]
     check_close(task, open_children=open_parts, force=force)
+    if done_requests.is_for_run(tx, task):
+        done_requests.save(tx, task, clean_text(reason, what="reason", limit=2000))
+        return TaskMove(task, warnings=(done_requests.NOTED,))
     return _move(tx, task, "done", "done", closed_reason=clean_text(reason, what="reason", limit=2000))
 
 

@@ -1,9 +1,8 @@
 """Finds, adds, lists, changes and deletes tasks. `task_moves` changes their status."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +10,6 @@ from msgspec import Struct
 from binnacle.errors import (
     Ambiguous,
     Cycle,
-    Duplicate,
     InvalidInput,
     NotFound,
     Refused,
@@ -19,18 +17,19 @@ from binnacle.errors import (
 from binnacle.store import claim_holders, feature_names, queue_ranks
 from binnacle.store.fresh_ids import fresh_ids
 from binnacle.store.table import Table, escape_like, placeholders
+from binnacle.store.task_titles import TitleTwin, WantedTitle, check_title, find_twins, raise_duplicate, title_columns
 from binnacle.store.transaction import Reader, Writer, stamp
 from binnacle.work import steps
 from binnacle.work.actor import Actor
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
 from binnacle.work.task import Dependency, NewTask, Task, find_changes, find_held, validate
-from binnacle.work.text import clean_optional_line, fold
+from binnacle.work.text import clean_optional_line
 
 TASKS = Table(
     "task",
     Task,
-    json=("acceptance_criteria", "context_files", "output_artifacts", "tags"),
+    json=("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers"),
     times=("claim_expires_at", "created_at", "updated_at", "closed_at", "enriched_at"),
     key=("id",),
 )
@@ -148,8 +147,14 @@ def find_next_ready(tx: Reader, which: TaskFilter | None = None) -> Task | None:
 
 
 def find_next_for(tx: Reader, by: Actor, which: TaskFilter | None = None) -> Task | None:
-    """The next task for `by`: the one that an agent holds, or else the first in the ready order, or None."""
-    return find_held(list_held_by(tx, by.name), by=by) or find_next_ready(tx, which)
+    """The next task for `by`: the one that an agent holds or its session is bound to, or else the first in the ready
+    order, or None."""
+    return find_held(list_held_by(tx, by.name), by=by) or _find_bound(tx, by) or find_next_ready(tx, which)
+
+
+def _find_bound(tx: Reader, by: Actor) -> Task | None:
+    """The task of a planned session, whose agent has the session's id as its name, until the task is closed."""
+    return TASKS.first(tx, "where id = (select task_id from session where id = ?) and closed_at is null", by.name)
 
 
 def ready_condition(which: TaskFilter | None) -> tuple[str, list[Any]]:
@@ -178,33 +183,97 @@ def list_parts(tx: Reader, task_id: str) -> list[Task]:
     return TASKS.select(tx, "where parent = ? order by number", task_id)
 
 
+class SkippedTask(Struct, frozen=True, kw_only=True):
+    """A task that was not added, because an open task of the feature has its title."""
+
+    title: str
+    existing: TaskId
+    existing_title: str
+
+
+class AddedTasks(NamedTuple):
+    """The tasks of a batch that were added, and the others."""
+
+    tasks: list[Task]
+    skipped: list[SkippedTask]
+
+
 def add(tx: Writer, drafts: Sequence[NewTask]) -> list[Task]:
     """Creates tasks, all or none, and returns them in the given order.
 
     Raises:
-        Duplicate: a title exists already, or twice in the batch.
+        Duplicate: an open task of the feature has nearly the same title, or another task of the batch.
         NotFound: a feature, discipline, parent or dependency does not exist.
     """
-    if not drafts:
-        return []
     prepared = [_prepare(tx, draft) for draft in drafts]
-    check_titles(tx, [fields["title_key"] for fields in prepared if fields["status"] != "cancelled"])
+    twins = _find_twins_of_new(tx, prepared)
+    if twins:
+        place, twin = next(iter(twins.items()))
+        raise_duplicate(prepared[place]["title"], twin)
+    return _insert(tx, drafts, prepared, {})
+
+
+def add_new(tx: Writer, drafts: Sequence[NewTask]) -> AddedTasks:
+    """Creates those tasks whose titles no open task of their features has. What depends on others waits for those.
+
+    Raises:
+        NotFound: a feature, discipline, parent or dependency does not exist.
+    """
+    prepared = [_prepare(tx, draft) for draft in drafts]
+    twins = _find_twins_of_new(tx, prepared)
+    titles = [fields["title"] for fields in prepared]
+    made = _insert(tx, drafts, prepared, twins)
+    new = iter(made)
+    ids = [TaskId(twins[place].task_id) if place in twins else next(new).id for place in range(len(drafts))]
+    skipped = [
+        SkippedTask(
+            title=titles[place],
+            existing=ids[place] if twin.place is None else ids[twin.place],
+            existing_title=twin.title,
+        )
+        for place, twin in twins.items()
+    ]
+    return AddedTasks(made, skipped)
+
+
+def _find_twins_of_new(tx: Reader, prepared: Sequence[Mapping[str, Any]]) -> dict[int, TitleTwin]:
+    """What has the titles of new tasks already, by their places in the batch. Titles of closed tasks repeat."""
+    return find_twins(
+        tx,
+        [
+            None
+            if is_closed(fields["status"])
+            else WantedTitle(fields["title"], fields["feature"], fields["title_sketch"])
+            for fields in prepared
+        ],
+    )
+
+
+def _insert(
+    tx: Writer, drafts: Sequence[NewTask], prepared: Sequence[dict[str, Any]], twins: Mapping[int, TitleTwin]
+) -> list[Task]:
+    """Inserts tasks with their dependencies, except those at the places that have twins."""
+    kept = [place for place in range(len(drafts)) if place not in twins]
+    if not kept:
+        return []
     for sort in feature_names.SORTS:
-        if names := {fields[sort] for fields in prepared if fields[sort]}:
+        if names := {prepared[place][sort] for place in kept if prepared[place][sort]}:
             feature_names.check_exist(tx, sort, names)
-    ids = [TaskId(task_id) for task_id in fresh_ids(tx, "task", "bn-", len(prepared))]
-    for fields, task_id in zip(prepared, ids, strict=True):
-        fields |= {"id": task_id, "open_dependencies": 0}
-    is_linked = any(draft.depends_on or draft.reason for draft in drafts)
-    waits = _dependencies_of_new(tx, drafts, ids) if is_linked else [[] for _ in ids]
+    ids = dict(zip(kept, map(TaskId, fresh_ids(tx, "task", "bn-", len(kept))), strict=True))
+    for place, twin in twins.items():
+        ids[place] = TaskId(twin.task_id) if twin.place is None else ids[twin.place]
+    new = [prepared[place] | {"id": ids[place], "open_dependencies": 0} for place in kept]
+    links = [(drafts[place], ids[place]) for place in kept]
+    is_linked = any(draft.depends_on or draft.reason for draft, _ in links)
+    waits = [_dependencies_of_new(tx, drafts[place], place, ids) for place in kept] if is_linked else [[] for _ in kept]
     if is_linked:
-        _count_open(tx, prepared, waits)
-    TASKS.insert(tx, prepared)
+        _count_open(tx, new, waits)
+    TASKS.insert(tx, new)
     if is_linked:
-        _link_new(tx, drafts, ids, waits)
-    if parts := [fields["id"] for fields in prepared if fields["parent"]]:
+        _link_new(tx, links, waits)
+    if parts := [fields["id"] for fields in new if fields["parent"]]:
         queue_ranks.refresh_ranks(tx, parts)
-    made = _describe_new(tx, prepared)
+    made = _describe_new(tx, new)
     for task, ons in zip(made, waits, strict=True):
         said = {"title": task.title, "status": task.status, "priority": task.priority}
         tx.record("task", task.id, "added", {**said, "depends_on": ons} if ons else said)
@@ -220,24 +289,23 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
     fields = find_changes(task, changes)
     if not fields:
         return task
-    if "title" in fields:
-        fields["title_key"] = fold(fields["title"])
-        if fields["title_key"] != fold(task.title) and task.status != "cancelled":
-            check_titles(tx, [fields["title_key"]])
     feature_names.check_exist(tx, "feature", {fields.get("feature")})
     feature_names.check_exist(tx, "discipline", {fields.get("discipline")})
-    TASKS.update(tx, {**fields, "updated_at": tx.now}, "id = ?", task.id)
+    title = fields.get("title", task.title)
+    if ("title" in fields or "feature" in fields) and not is_closed(task.status):
+        check_title(tx, title, fields.get("feature", task.feature), but=task.id)
+    keys = title_columns(title) if "title" in fields else {}
+    TASKS.update(tx, {**fields, **keys, "updated_at": tx.now}, "id = ?", task.id)
     if "parent" in fields:
         queue_ranks.refresh_ranks(tx, [task.id])
-    fields.pop("title_key", None)
     tx.record("task", task.id, "updated", {name: [getattr(task, name), new] for name, new in fields.items()})
     return get(tx, task.id)
 
 
 def check_title_is_free(tx: Reader, task: Task) -> None:
-    """Refuses to reopen a cancelled task whose title another task has now."""
-    if task.status == "cancelled":
-        check_titles(tx, [fold(task.title)])
+    """Refuses to reopen a closed task whose title an open one of its feature has now."""
+    if is_closed(task.status):
+        check_title(tx, task.title, task.feature, but=task.id)
 
 
 def _prepare(tx: Writer, draft: NewTask) -> dict[str, Any]:
@@ -248,30 +316,8 @@ def _prepare(tx: Writer, draft: NewTask) -> dict[str, Any]:
     if fields["parent"]:
         fields["parent"] = resolve(tx, fields["parent"])
     closed_at = tx.now if is_closed(status) else None
-    fields |= {"title_key": fold(fields["title"]), "status": status, "closed_at": closed_at}
+    fields |= title_columns(fields["title"]) | {"status": status, "closed_at": closed_at}
     return fields | {"created_at": tx.now, "updated_at": tx.now}
-
-
-def check_titles(tx: Reader, keys: Sequence[str]) -> None:
-    """Refuses titles that exist already. Titles of cancelled tasks are free."""
-    if len(set(keys)) < len(keys):
-        repeated = next(key for key, times in Counter(keys).items() if times > 1)
-        raise Duplicate(f"the same title twice in one batch: {repeated!r}", hint="give each task its own title")
-    for start in range(0, len(keys), IDS_PER_STATEMENT):
-        part = keys[start : start + IDS_PER_STATEMENT]
-        found = tx.row(
-            "select id, title, status from task "
-            f"where title_key in {placeholders(part)} and status <> 'cancelled' limit 1",
-            *part,
-        )
-        if found:
-            task_id, title, status = found
-            step = steps.reopen(task_id) if status == "done" else steps.show(task_id)
-            raise Duplicate(
-                f"a task with this title exists: {task_id} ({status}) {title!r}",
-                hint=(step, "or give the new one another title"),
-                details={"existing": task_id, "status": status},
-            )
 
 
 def _describe_new(tx: Reader, prepared: Sequence[dict[str, Any]]) -> list[Task]:
@@ -285,30 +331,27 @@ def _describe_new(tx: Reader, prepared: Sequence[dict[str, Any]]) -> list[Task]:
     now = datetime.fromisoformat(stamp(tx.now))  # with the stored precision
     made = []
     for fields in prepared:
-        del fields["title_key"]
+        del fields["title_key"], fields["title_sketch"]
         fields |= {"created_at": now, "updated_at": now, "closed_at": now if fields["closed_at"] else None}
         made.append(Task(number=numbers[fields["id"]], **fields))
     return made
 
 
-def _dependencies_of_new(tx: Reader, drafts: Sequence[NewTask], ids: Sequence[TaskId]) -> list[list[TaskId]]:
-    """The dependencies of each new task. Only earlier tasks can be named, so no cycle can arise."""
-    found: list[list[TaskId]] = []
-    for index, draft in enumerate(drafts):
-        ons: dict[TaskId, None] = {}
-        for text in draft.depends_on:
-            if text.startswith("#"):
-                place = int(text[1:]) if text[1:].isdecimal() else 0
-                if not 1 <= place <= index:
-                    raise InvalidInput(
-                        f"task {index + 1} of the batch depends on {text!r}",
-                        hint="#1, #2, … name earlier tasks of the same batch",
-                    )
-                ons[ids[place - 1]] = None
-            else:
-                ons[resolve(tx, text)] = None
-        found.append(list(ons))
-    return found
+def _dependencies_of_new(tx: Reader, draft: NewTask, place: int, ids: Mapping[int, TaskId]) -> list[TaskId]:
+    """The dependencies of a new task. Of its batch only earlier ones can be named, so no cycle can arise."""
+    found: dict[TaskId, None] = {}
+    for text in draft.depends_on:
+        if text.startswith("#"):
+            number = int(text[1:]) if text[1:].isdecimal() else 0
+            if not 1 <= number <= place:
+                raise InvalidInput(
+                    f"task {place + 1} of the batch depends on {text!r}",
+                    hint="#1, #2, … name earlier tasks of the same batch",
+                )
+            found[ids[number - 1]] = None
+        else:
+            found[resolve(tx, text)] = None
+    return list(found)
 
 
 def _count_open(tx: Reader, prepared: Sequence[dict[str, Any]], waits: Sequence[Sequence[TaskId]]) -> None:
@@ -321,12 +364,12 @@ def _count_open(tx: Reader, prepared: Sequence[dict[str, Any]], waits: Sequence[
         fields["open_dependencies"] = sum(not is_closed(statuses[on]) for on in ons)
 
 
-def _link_new(tx: Writer, drafts: Sequence[NewTask], ids: Sequence[TaskId], waits: Sequence[Sequence[TaskId]]) -> None:
+def _link_new(tx: Writer, new: Sequence[tuple[NewTask, TaskId]], waits: Sequence[Sequence[TaskId]]) -> None:
     """Makes new tasks wait."""
-    reasons = [clean_optional_line(draft.reason, what="reason", limit=500) for draft in drafts]
+    reasons = [clean_optional_line(draft.reason, what="reason", limit=500) for draft, _ in new]
     links = [
         {"task_id": task_id, "depends_on": on, "reason": reason, "created_at": tx.now}
-        for reason, task_id, ons in zip(reasons, ids, waits, strict=True)
+        for reason, (_, task_id), ons in zip(reasons, new, waits, strict=True)
         for on in ons
     ]
     DEPENDENCIES.insert(tx, links)

@@ -9,6 +9,7 @@ from msgspec import Struct
 from binnacle.errors import Refused
 from binnacle.work.actor import Actor
 from binnacle.work.ids import AgentId, SessionId
+from binnacle.work.run import AttemptOutcome
 
 AgentStatus = Literal["active", "idle", "stale"]
 
@@ -81,12 +82,18 @@ class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str = ""
     """Why it ended."""
 
+    run: str | None = None
+    """The run that drives it."""
+
+    place: str = ""
+    """The machine and the checkout of that run's process."""
+
     created_at: datetime
     ended_at: datetime | None = None
 
 
 class Iteration(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn of an agent within a session."""
+    """One fresh agent within a session: in a run, one attempt at a task."""
 
     session: SessionId
     number: int
@@ -94,6 +101,23 @@ class Iteration(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     task_started: str | None = None
     summary: str = ""
+    agent: str = ""
+    model: str = ""
+    outcome: AttemptOutcome = ""
+    reason: str = ""
+    """Why the task is not done by it."""
+
+    commit_id: str = ""
+    """The last commit of its changes."""
+
+    files: int = 0
+    """Files that it changed."""
+
+    seconds: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+    """In the agent's currency."""
+
     started_at: datetime
     ended_at: datetime | None = None
 

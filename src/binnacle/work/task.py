@@ -47,6 +47,9 @@ class TaskFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
 
     estimated_turns: Annotated[int, Meta(ge=1, le=10_000)] | None = None
     tags: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
+    """The requirements of the specification that it meets, such as `R12`."""
+
     provenance: Provenance = "human"
 
 
@@ -127,6 +130,7 @@ def validate(fields: TaskFields) -> dict[str, Any]:
     raw["acceptance_criteria"] = clean_lines(fields.acceptance_criteria, what="acceptance_criteria")
     names = (clean_name(tag, what="tag") for tag in clean_lines(fields.tags, what="tags", limit=30))
     raw["tags"] = tuple(dict.fromkeys(names))
+    raw["covers"] = tuple(dict.fromkeys(clean_lines(fields.covers, what="covers", limit=200)))
     for name in ("context_files", "output_artifacts"):
         raw[name] = clean_paths(raw[name], what=name)
     raw["parent"] = raw["parent"] or None

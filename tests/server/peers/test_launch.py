@@ -65,9 +65,9 @@ def test_an_agent_reports_on_its_task_and_can_do_nothing_else(bn, client):  # no
         Say("the tool said: {last}"),
     )
     with playing(*script) as model:
-        said = launch(bn, client, model, "--recipe", "task_intents", "--task", task, "--input", "Mind the cookies")
+        said = launch(bn, client, model, "--recipe", "report", "--task", task, "--input", "Mind the cookies")
     assert "the tool said:" in said
-    planned = bn("plan", "show", "task_intents", "--task", task)["tools"]
+    planned = bn("plan", "show", "report", "--task", task)["tools"]
     assert not any("other" in name for name in model.offered)
     assert offered(model, client) == {tool["name"] for tool in planned}
     assert any("Mend the login" in prompt and "Mind the cookies" in prompt for prompt in model.prompts)

@@ -204,7 +204,7 @@ def test_the_one_that_was_silent_longest_makes_room_and_comes_back(monkeypatch):
 
 def test_a_real_server_answers_for_sessions_that_are_not_to_be_had(bn, planned):
     task = bn.add("One")
-    session, folder = planned("yap", task)
+    session, folder = planned("chat", task)
     (folder / "prompt.md").write_text("mine\n")
     token = bn("mcp", "token", "add", "--session", session)["token"]
     command = [BN, "mcp", "serve", "--http", "127.0.0.1:0", "--token", TOKEN, "-H"]

@@ -57,18 +57,18 @@ def test_an_agent_in_a_loop_is_told_of_the_names_it_knows(connect, tasks):
         f'reopen it first: task-update {{"id":"{tasks["done"]}","status":"pending"}}'
     )
     assert "task-list" in read(agent, "task-update", id="bn-000", title="x")
-    assert "task-update" in read(agent, "task-add", tasks=[{"content": "Done"}])
+    assert "task-list" in read(agent, "task-add", tasks=[{"content": "Free"}])
 
 
 def test_an_agent_bound_to_one_task_is_told_of_its_reports(connect, tasks):
-    agent = connect("--recipe", "task_intents", "--task", tasks["free"])
+    agent = connect("--recipe", "report", "--task", tasks["free"])
     read(agent, "get_task", id=tasks["done"])
     read(agent, "report_suggestion", what="Waits", why="it is not there yet", feature="nope")
     read(agent, "task_claim")
 
 
 def test_an_agent_without_a_task_is_told_whom_to_ask(connect, tasks):
-    agent = connect("--recipe", "task_intents")
+    agent = connect("--recipe", "report")
     assert read(agent, "get_task", id=tasks["free"]) == (
         "ask a person to start a session that has a task: bn mcp serve --task ID"
     )

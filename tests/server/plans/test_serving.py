@@ -37,10 +37,10 @@ class TestWhatIsServed:
     @pytest.mark.parametrize(
         "words",
         [
-            ["--recipe", "yap"],
+            ["--recipe", "chat"],
             ["--recipe", "loop", "--feature", "auth"],
-            ["--recipe", "opus_review", "--discipline", "frontend"],
-            ["--recipe", "task_execution", "--task", "TASK"],
+            ["--recipe", "review", "--discipline", "frontend"],
+            ["--recipe", "task", "--task", "TASK"],
             ["--feature", "auth"],
         ],
         ids=" ".join,
@@ -60,26 +60,26 @@ class TestWhatIsServed:
         assert "session" not in [one["name"] for one in agent.ask("prompts/list")["prompts"]]
 
     def test_what_it_says_first_is_about_the_tools_that_are_there(self, bn, auth):
-        with StdioAgent(bn, "--recipe", "task_execution", "--task", auth, env={}) as agent:
+        with StdioAgent(bn, "--recipe", "task", "--task", auth, env={}) as agent:
             told = agent.server.initialize()["result"]["instructions"]
             assert "`get_task`" in told
             assert mentioned(told) <= set(agent.tools())
 
     def test_a_tool_that_is_not_there_is_refused_with_the_one_to_use(self, connect, auth):
-        agent = connect("--recipe", "task_execution", "--task", auth)
+        agent = connect("--recipe", "task", "--task", auth)
         error = agent.fails("delete_task", id=auth)
         assert (error["code"], error["hint"]) == ("E_TOOL_DISABLED", "use report_blocker instead")
         assert agent.fails("list_tasks")["hint"] == "tools/list names those that are", "what was denied is not advised"
 
     def test_a_session_that_was_planned_is_served_from_its_files(self, connect, bn, auth, planned):
-        session, _ = planned("task_execution", auth)
+        session, _ = planned("task", auth)
         agent = connect("--session", session)
-        assert list(agent.tools()) == names_in(bn("plan", "show", "task_execution", "--task", auth))
+        assert list(agent.tools()) == names_in(bn("plan", "show", "task", "--task", auth))
         agent("add_task_comment", body="half way")
         assert [event["session"] for event in bn("log")["events"] if event["entity"] == "comment"] == [session]
 
     def test_the_clients_configuration_starts_a_server_of_that_plan(self, bn, auth, planned):
-        _, folder = planned("task_intents", auth)
+        _, folder = planned("report", auth)
         ours = json.loads((folder / "mcp.json").read_text())["mcpServers"]["bns"]
         elsewhere = Path(bn.env["HOME"])
         with Stdio(command=[ours["command"], *ours["args"]], cwd=elsewhere, env=bn.env) as server:
@@ -95,9 +95,9 @@ class TestWhatIsServed:
         ("words", "code", "said", "hint"),
         [
             (["--recipe", "yapp"], 1, "no recipe 'yapp'", "did you mean 'yap'?"),
-            (["--recipe", "yap", "--discipline", "fronted"], 1, "'fronted'", "frontend"),
-            (["--recipe", "yap", "--feature", "atuh"], 1, "'atuh'", "auth"),
-            (["--recipe", "yap", "--task", "bn-000"], 1, "bn-000", ""),
+            (["--recipe", "chat", "--discipline", "fronted"], 1, "'fronted'", "frontend"),
+            (["--recipe", "chat", "--feature", "atuh"], 1, "'atuh'", "auth"),
+            (["--recipe", "chat", "--task", "bn-000"], 1, "bn-000", ""),
             (["--session", "bns-0000"], 1, "no session 'bns-0000'", "another project"),
             (["--session", "bns-0000", "--feature", "auth"], 2, "--session brings its own subject", "leave out"),
         ],
@@ -112,17 +112,17 @@ class TestWhatIsServed:
 
     def test_a_wrong_address_begins_no_session(self, bn, sessions):
         bn.add("One")
-        bn.fails("mcp", "serve", "--recipe", "yap", "--http", "nowhere", code=2)
+        bn.fails("mcp", "serve", "--recipe", "chat", "--http", "nowhere", code=2)
         assert sessions() == []
 
     def test_the_session_ends_with_its_server(self, connect, sessions):
-        agent = connect("--recipe", "yap")
+        agent = connect("--recipe", "chat")
         assert [one.status for one in sessions()] == ["active"]
         agent.leave()
         assert [(one.status, one.reason) for one in sessions()] == [("aborted", "the client went away")]
 
     def test_a_session_that_has_ended_is_not_served_again(self, bn, auth, planned, store):
-        session, _ = planned("yap", auth)
+        session, _ = planned("chat", auth)
         with store.write(by=Actor("ann")) as tx:
             store_sessions.abort(tx, session, reason="enough")
         error = bn.fails("mcp", "serve", "--session", session)
@@ -151,7 +151,7 @@ class TestFiles:
         assert (folder / "transcript.jsonl").read_text() == "{}\n"
 
     def test_files_of_another_version_are_made_anew(self, connect, auth, planned):
-        session, folder = planned("yap", auth)
+        session, folder = planned("chat", auth)
         context, checks = folder / "context.json", folder / "checks.json"
         other = context.read_text().replace('"schema": 1', '"schema": 0')
         sums = json.loads(checks.read_text())
@@ -162,7 +162,7 @@ class TestFiles:
         assert self.context(folder)["schema"] == 1
 
     def test_files_that_are_gone_are_made_anew(self, connect, auth, planned):
-        session, folder = planned("yap", auth)
+        session, folder = planned("chat", auth)
         before = self.context(folder)
         for file in folder.iterdir():
             file.unlink()
@@ -171,7 +171,7 @@ class TestFiles:
 
     @on_each_transport
     def test_a_file_that_was_removed_is_refused(self, bn, auth, planned, transport):
-        session, folder = planned("yap", auth)
+        session, folder = planned("chat", auth)
         (folder / "prompt.md").unlink()
         error = bn.fails("mcp", "serve", *transport, "--session", session)
         assert error["code"] == "E_REFUSED"
@@ -204,7 +204,7 @@ def heard(events, method: str) -> list[str]:
 class TestChanges:
     def test_a_client_that_listens_hears_of_tools_and_status_and_only_when_they_change(self, connect, bn, write_recipe):
         bn("discipline", "add", "reader")
-        agent = connect("--recipe", "yap", "--discipline", "reader")
+        agent = connect("--recipe", "chat", "--discipline", "reader")
         agent.tools()
         with listening(agent, toolsListChanged=True, resourceSubscriptions=[STATUS]) as events:
             assert heard(events, "notifications/subscriptions/acknowledged")
@@ -218,7 +218,7 @@ class TestChanges:
 
     def test_a_client_that_subscribed_hears_that_the_status_has_changed(self, connect, bn):
         bn("discipline", "add", "reader")
-        agent = connect("--recipe", "yap", "--discipline", "reader")
+        agent = connect("--recipe", "chat", "--discipline", "reader")
         agent.ask("resources/subscribe", {"uri": STATUS})
         if isinstance(agent, StdioAgent):
             bn.add("One")
@@ -259,12 +259,12 @@ class TestLoops:
 
     @pytest.mark.parametrize("ask", [call, new_call], ids=["handshake", "stateless"])
     def test_the_third_time_says_so_on_stdio(self, bn, ask):
-        with StdioAgent(bn, "--recipe", "yap", env={}) as agent:
+        with StdioAgent(bn, "--recipe", "chat", env={}) as agent:
             self.check(lambda number: agent.server.ask(ask(number, "get_task", id="bn-000")))
 
     @pytest.mark.parametrize("ask", [call, new_call], ids=["handshake", "stateless"])
     def test_the_third_time_says_so_on_http(self, bn, ask):
-        with HttpAgent(bn, "--recipe", "yap", env={}) as agent:
+        with HttpAgent(bn, "--recipe", "chat", env={}) as agent:
             headers = agent._headers if ask is call else {}
             self.check(lambda number: agent.server.post(ask(number, "get_task", id="bn-000"), headers).json())
 
@@ -278,8 +278,8 @@ class TestLoops:
 def test_two_sessions_on_one_port_see_nothing_of_each_other(bn, auth, planned):
     """Each by its own endpoint, at the same time, in both eras."""
     other = bn.add("Another")
-    first, _ = planned("task_execution", auth)
-    second, _ = planned("task_intents", other)
+    first, _ = planned("task", auth)
+    second, _ = planned("report", other)
     command = [BN, "mcp", "serve", "--http", "127.0.0.1:0", "--token", TOKEN, "-H"]
     with Http(command=command, cwd=bn.repo, env=bn.env) as server:
         main = server.url
@@ -296,8 +296,8 @@ def test_two_sessions_on_one_port_see_nothing_of_each_other(bn, auth, planned):
                 session: [tool["name"] for tool in ask(session, request(1, "tools/list", stateless()))["tools"]]
                 for session in (first, second)
             }
-            assert lists[first] == names_in(bn("plan", "show", "task_execution", "--task", auth))
-            assert lists[second] == names_in(bn("plan", "show", "task_intents", "--task", other))
+            assert lists[first] == names_in(bn("plan", "show", "task", "--task", auth))
+            assert lists[second] == names_in(bn("plan", "show", "report", "--task", other))
         prompts = [
             ask(session, request(2, "prompts/get", stateless({"name": "session"})))["messages"][0]["content"]["text"]
             for session in (first, second)
@@ -314,7 +314,7 @@ def test_two_sessions_on_one_port_see_nothing_of_each_other(bn, auth, planned):
 def test_on_postgresql_too_a_client_hears_of_its_discipline_before_its_first_call(connect, bn, postgres_place):
     where = {"BN_STORE_URL": postgres_place.where, "BN_STORE_SCHEMA": postgres_place.schema}
     bn("discipline", "add", "reader", env=where)
-    agent = connect("--recipe", "yap", "--discipline", "reader", **where)
+    agent = connect("--recipe", "chat", "--discipline", "reader", **where)
     assert "create_task" in agent.tools()
     with agent.told_of_change():
         bn("discipline", "update", "reader", "--deny", "create_task", env=where)

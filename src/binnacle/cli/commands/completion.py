@@ -127,8 +127,12 @@ def _values_of(context: Context, argument: Argument, last: str) -> list[tuple[st
         return []
     if argument.completes == "recipe":
         from binnacle.plan.recipe_loader import recipe_files
+        from binnacle.work.recipe_names import RECIPE_ALIASES
 
-        return [(name, "") for name in recipe_files(context.project.repo)]
+        return [
+            *((name, "") for name in recipe_files(context.project.repo)),
+            *((alias, f"another name of {own}") for alias, own in RECIPE_ALIASES.items()),
+        ]
     if argument.completes == "task":
         return _tasks(context, last)
     from binnacle.store import features

@@ -28,7 +28,7 @@ def _show(answer: "LaunchPreview", screen: Screen) -> None:
 @PLAN.command(
     "launch",
     "start an agent client on a session, with only its prompt and its MCP servers",
-    "bn plan launch claude --recipe task_intents --task bn-1f3a",
+    "bn plan launch claude --recipe report --task bn-1f3a",
     arg("client", help="claude, copilot, opencode, codex, gemini or goose"),
     arg("--recipe", default="default", completes="recipe", help="what kind of session this is (default)"),
     *SUBJECT,

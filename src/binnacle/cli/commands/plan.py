@@ -61,6 +61,9 @@ class ComparedRecipe(CommandAnswer):
     """The tools of a recipe: those it has without limits, and the others."""
 
     name: str
+    aliases: list[str]
+    """Its names in the seeds, which are accepted too."""
+
     description: str
     plain: list[str]
     limited: list[str]
@@ -158,7 +161,10 @@ def _limits(tool: "PlannedTool") -> str:
 def _show_matrix(answer: RecipesAnswer, screen: Screen) -> None:
     recipes = answer.recipes
     numbers = [str(number) for number in range(1, len(recipes) + 1)]
-    named = [(number, one.name, one.description) for number, one in zip(numbers, recipes, strict=True)]
+    named = [
+        (number, one.name, one.description + "".join(f" (also called {alias})" for alias in one.aliases))
+        for number, one in zip(numbers, recipes, strict=True)
+    ]
     screen.table(named, flexible=2)
     screen.line()
     rows = []
@@ -173,7 +179,7 @@ def _show_matrix(answer: RecipesAnswer, screen: Screen) -> None:
 @PLAN.command(
     "show",
     "the tools of a session, what they cost, and which are missing",
-    "bn plan show task_execution --task bn-1f3a",
+    "bn plan show task --task bn-1f3a",
     RECIPE,
     *SUBJECT,
     view=_show,
@@ -205,6 +211,7 @@ def tokens_of(plan: "SessionPlan") -> PlanTokens:
 
 def _matrix(context: Context) -> RecipesAnswer:
     from binnacle.plan.session_plan import choose
+    from binnacle.work.recipe_names import aliases_of
 
     catalog, recipes = _all(context)
     rows = []
@@ -214,7 +221,13 @@ def _matrix(context: Context) -> RecipesAnswer:
         there = [catalog.find(rule.name).spec.name for rule in rules]
         plain = [name for name in dict.fromkeys(there) if name not in limited]
         rows.append(
-            ComparedRecipe(name=recipe.name, description=recipe.description, plain=plain, limited=sorted(limited))
+            ComparedRecipe(
+                name=recipe.name,
+                aliases=aliases_of(recipe.name),
+                description=recipe.description,
+                plain=plain,
+                limited=sorted(limited),
+            )
         )
     return RecipesAnswer(recipes=rows, tools=[spec.name for spec in catalog])
 
@@ -233,7 +246,7 @@ def _show_diff(answer: RecipeDiffAnswer, screen: Screen) -> None:
 @PLAN.command(
     "diff",
     "what one recipe has and another lacks",
-    "bn plan diff yap opus_review",
+    "bn plan diff chat review",
     arg("first", completes="recipe", help="a recipe"),
     arg("second", completes="recipe", help="another"),
     *SUBJECT,

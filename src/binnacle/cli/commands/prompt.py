@@ -57,7 +57,7 @@ def _show(answer: SessionPromptAnswer, screen: Screen) -> None:
 @PROMPT.command(
     "show",
     "the prompt of a session, with what each section costs",
-    "bn prompt show task_execution --task bn-1f3a",
+    "bn prompt show task --task bn-1f3a",
     arg("recipe", nargs="?", default="default", completes="recipe", help="its recipe (default)"),
     *SUBJECT,
     arg("--input", metavar="TEXT", default="", help="what a person wants from it; - reads stdin"),
@@ -78,6 +78,7 @@ def show(context: Context, args: Namespace) -> SessionPromptAnswer:
 
 def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
     from binnacle.app.prompt_templates import read_template, with_template
+    from binnacle.plan.prompt_data import RunSituation
     from binnacle.project.tool_catalog import catalog_of
     from binnacle.runner.prompt_template import TemplateValues
     from binnacle.sessions.planning import make_plan
@@ -86,9 +87,10 @@ def _templated(context: Context, args: Namespace, said: str) -> "SessionPlan":
     terms = SessionTerms(args.recipe, args.discipline, args.feature, args.task)
     template = read_template(project, args.template)
     with context.reading() as tx:
-        made = make_plan(tx, project, catalog, terms, said=said)
+        run = RunSituation()
+        made = make_plan(tx, project, catalog, terms, said=said, run=run)
         values = TemplateValues(run="RUN", session="SESSION", iteration=1)
-        return with_template(tx, project, catalog, template, made.recipe, made.plan, values)
+        return with_template(tx, project, catalog, template, made.recipe, made.plan, values, run=run)
 
 
 def _show_template(answer: TemplateAnswer, screen: Screen) -> None:

@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from argparse import Namespace
+from argparse import BooleanOptionalAction, Namespace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -14,11 +14,14 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.config.store_access import password_in_file
 from binnacle.errors import ConfigError, InvalidInput, UsageError, did_you_mean
-from binnacle.runner.budget import parse_budget
+from binnacle.runner.budget import RunBudget, parse_budget
 from binnacle.runner.run_events import RunEnded
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from binnacle.app.run import RunRequest
+    from binnacle.runner.agents.agent_commands import AgentCommand
     from binnacle.runner.agents.permissions import Approve
 
 RUN = Group("run")
@@ -42,6 +45,8 @@ def _ended(answer: RunEnded, screen: Screen) -> None:
     arg("spec", nargs="?", metavar="SPEC", help="a file that says what to do; planned first (- for stdin)"),
     arg("--agent", metavar="NAME|COMMAND", help="opencode, goose, claude, codex, gemini, copilot, or any command that "
         "speaks ACP (run.agent)"),
+    arg("--agent-for", action="append", default=[], metavar="WHO=AGENT",
+        help="another agent for a stage (plan, review, merge) or a discipline; `model=` and `recipe=` may follow"),
     arg("--model", help="the model it uses (run.model)"),
     arg("--name", help="the name of the run; by default that of the specification"),
     arg("--feature", completes="feature", help="only tasks of this feature"),
@@ -52,10 +57,14 @@ def _ended(answer: RunEnded, screen: Screen) -> None:
     arg("--iterations", type=int, metavar="N", help="at most this many"),
     arg("--budget", action="append", default=[], metavar="KIND=N",
         help="at most this many iterations, minutes, tokens or cost; may be repeated"),
+    arg("--task-budget", action="append", default=[], metavar="KIND=N",
+        help="at most this many minutes or this cost for one task (run.task_minutes, run.task_cost)"),
+    arg("--attempts", type=int, metavar="N", help="attempts at a task before a person is asked (run.attempts)"),
     arg("--approve", choices=APPROVE, help="what the agent may do: ask (on a terminal), edits, all, none"),
-    arg("--auto-commit", action="store_true", help="commit what each iteration changed"),
+    arg("--auto-commit", action=BooleanOptionalAction, default=True, help="commit what each attempt changed"),
     arg("--worktree", action="store_true", help="in a separate working tree and on its own branch"),
     arg("--workers", type=int, default=1, metavar="N", help="this many agents at once, each in its own working tree"),
+    arg("--remote", metavar="NAME", help="the git remote that machines with the same run share (run.remote)"),
     arg("--resume", action="store_true", help="resume a run that was stopped; without a name, the newest"),
     arg("--reset", action="store_true", help="abandon the run of that name and its open tasks, and start over"),
     arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as in bn mcp serve"),
@@ -112,6 +121,9 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
     budget = parse_budget(args.budget)
     if args.iterations is not None:
         budget = replace(budget, iterations=args.iterations)
+    attempts = args.attempts if args.attempts is not None else int(settings.number("run.attempts"))
+    if attempts < 1:
+        raise UsageError(f"bn run: not a number of attempts: {attempts}", hint="1 or more")
     spec = context.read_input(args.spec) if args.spec else ""
     if args.spec and not spec.strip():
         raise InvalidInput(f"the file is empty: {args.spec!r}", hint="write what to do into it")
@@ -126,7 +138,12 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
         recipe=args.recipe or settings.text("run.recipe") or None,
         discipline=args.discipline,
         feature=args.feature,
+        agents=tuple(_agents(settings.text("run.agents").split(";") + args.agent_for)),
         budget=budget,
+        task_budget=_task_budget(context, args),
+        max_attempts=attempts,
+        max_outage=settings.number("run.outage_hours") * 3600,
+        remote=args.remote or settings.text("run.remote"),
         approve=_approve(context, args),
         auto_commit=args.auto_commit,
         is_reset=args.reset,
@@ -137,6 +154,34 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
         silence=settings.number("run.silence_minutes") * 60,
         within=settings.number("run.iteration_minutes") * 60,
     )
+
+
+def _agents(entries: list[str]) -> "Iterator[tuple[str, AgentCommand, str]]":
+    """The agents of stages and disciplines, each with its recipe; a later entry for the same replaces the earlier."""
+    from binnacle.runner.agents.agent_commands import resolve_agent
+
+    chosen: dict[str, tuple[str, AgentCommand, str]] = {}
+    for entry in filter(None, map(str.strip, entries)):
+        who, _, words = entry.partition("=")
+        found = re.fullmatch(r"(?P<agent>.*?)(?:\s+model=(?P<model>\S+))?(?:\s+recipe=(?P<recipe>\S+))?", words.strip())
+        if not found or not found["agent"] or not who.strip():
+            hint = "as in: plan=claude, or: frontend=codex model=NAME recipe=NAME"
+            raise InvalidInput(f"not an agent for a stage or a discipline: {entry!r}", hint=hint)
+        agent = resolve_agent(found["agent"], model=found["model"])
+        chosen[who.strip()] = (who.strip(), agent, found["recipe"] or "")
+    yield from chosen.values()
+
+
+def _task_budget(context: Context, args: Namespace) -> RunBudget:
+    settings = context.project.settings
+    by_settings = {
+        "minutes": settings.number("run.task_minutes") or None,
+        "cost": settings.number("run.task_cost") or None,
+    }
+    given = parse_budget(args.task_budget)
+    if given.iterations is not None or given.tokens is not None:
+        raise InvalidInput("a task has a budget of minutes and cost", hint="attempts are limited by --attempts")
+    return RunBudget(minutes=given.minutes or by_settings["minutes"], cost=given.cost or by_settings["cost"])
 
 
 def _approve(context: Context, args: Namespace) -> "Approve":

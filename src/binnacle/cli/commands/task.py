@@ -52,6 +52,12 @@ FIELDS = (
     arg("--hints", help="what helps to do it"),
     arg("--pseudocode", help="how to do it, in steps"),
     arg("--turns", type=int, metavar="N", help="how many turns of an agent it should take"),
+    arg(
+        "--covers",
+        action="append",
+        metavar="REQUIREMENT",
+        help="a requirement of the specification that it meets, such as R12; may be repeated",
+    ),
 )
 
 _NAMES = {
@@ -66,6 +72,7 @@ _NAMES = {
     "file": "context_files",
     "artifact": "output_artifacts",
     "turns": "estimated_turns",
+    "covers": "covers",
 }
 """Option → field, where the value needs no parsing."""
 
@@ -74,6 +81,12 @@ class TasksAnswer(CommandAnswer):
     """Tasks that were added or moved."""
 
     tasks: list[Brief]
+
+
+class AddedTasksAnswer(TasksAnswer):
+    """Tasks that were added, and those that exist already."""
+
+    skipped: list[tasks.SkippedTask] | None = None
 
 
 class CommentAnswer(CommandAnswer):
@@ -101,7 +114,7 @@ def _needs_of_add(args: Namespace) -> CommandNeeds:
         status = "draft" if args.draft else args.status
         more = {"status": status, "depends_on": args.after, **_options(args)}
         given = [call("task_add", title=title, **more).arguments for title in args.titles]
-        steps = [(ToolCall("task_add", {"tasks": given}),)]
+        steps = [(ToolCall("task_add", {"tasks": given, **({"duplicates": "skip"} if args.skip_duplicates else {})}),)]
     return CommandNeeds((*steps, *([(ToolCall("queue_add"),)] if args.queue else [])))
 
 
@@ -138,8 +151,11 @@ def _show_tasks(answer: TasksAnswer, screen: Screen) -> None:
     task_table(answer.tasks, len(answer.tasks), screen, empty="nothing to add")
 
 
-def _show_added(answer: TasksAnswer, screen: Screen) -> None:
-    _show_tasks(answer, screen)
+def _show_added(answer: AddedTasksAnswer, screen: Screen) -> None:
+    if answer.tasks or not answer.skipped:
+        _show_tasks(answer, screen)
+    for one in answer.skipped or ():
+        screen.line(f"skipped {one.title!r}: {one.existing} exists, {one.existing_title!r}")
     if len(answer.tasks) > 1:
         screen.line(f"{len(answer.tasks)} tasks added")
 
@@ -184,21 +200,24 @@ def _show_details(answer: "TaskDetails", screen: Screen) -> None:
     arg("--status", completes="status", help="the status it begins with (pending)"),
     arg("-q", "--queue", action="store_true", help="put it into the queue"),
     arg("--each", action="store_true", help="every word is the title of a task"),
+    arg("--skip-duplicates", action="store_true", help="leave out those whose titles open tasks of the feature have"),
     arg(
         "--from", dest="source", metavar="FILE", help="a JSON array of tasks; - for stdin; '#1' names the first of them"
     ),
     view=_show_added,
     needs=_needs_of_add,
 )
-def add(context: Context, args: Namespace) -> TasksAnswer:
+def add(context: Context, args: Namespace) -> AddedTasksAnswer:
 
     drafts = _drafts(context, args)
     with context.writing() as tx:
-        made = tasks.add(tx, drafts)
+        made, skipped = (
+            tasks.add_new(tx, drafts) if args.skip_duplicates else tasks.AddedTasks(tasks.add(tx, drafts), [])
+        )
         if args.queue:
             queue.add(tx, [task.id for task in made])
             made = [tasks.get(tx, task.id) for task in made]
-    return TasksAnswer(tasks=[brief(task) for task in made])
+    return AddedTasksAnswer(tasks=[brief(task) for task in made], skipped=skipped or None)
 
 
 def _drafts(context: Context, args: Namespace) -> list[NewTask]:

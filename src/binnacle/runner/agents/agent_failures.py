@@ -27,9 +27,9 @@ def error_of_answer(
 
 
 def error_of_limit(agent: AgentCommand, said: str, after: float | None) -> AgentLimited:
-    """The error for a model provider that takes no more requests."""
+    """The error for a model provider that takes no requests now, or does not answer."""
     hint = "try again later" if after is None else f"try again in {after:g} seconds"
-    return AgentLimited(f"{agent.name} is limited by its provider: {said}", after=after, hint=hint)
+    return AgentLimited(f"the provider of {agent.name} takes no requests now: {said}", after=after, hint=hint)
 
 
 def error_of_end(agent: AgentCommand, code: int, last_words: str) -> AgentError:

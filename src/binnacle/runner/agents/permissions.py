@@ -5,7 +5,7 @@ person chose them when they started the run, and the work model refuses what the
 """
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -165,3 +165,36 @@ def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerso
         return decide(request, allow=allow, by="policy")
 
     return decide_one
+
+
+SHELL_REFUSED = "Shell commands are refused."
+
+
+def policy_sentences(approve: Approve, *, commands: Sequence[str], commits: bool) -> tuple[str, ...]:
+    """What the policy means, in sentences for the agent's prompt.
+
+    `commands` are allowed by every policy but `none`. `commits` says whether the run commits the agent's changes.
+    """
+    listed = ", ".join(f"`{command}`" for command in commands)
+    match approve:
+        case "all":
+            may = "You may read, search and change files here, and run commands."
+        case "edits":
+            may = "You may read, search, change and move files here, but not delete them. "
+            may += f"Shell commands are refused, except exactly these: {listed}." if listed else SHELL_REFUSED
+        case "ask":
+            may = "A person is asked before you change a file or run a command. What they refuse stays refused."
+            may += f" These commands are allowed without asking: {listed}." if listed else ""
+        case "none":
+            may = "You may use only the tools of this session; changing files and running commands is refused."
+    runs = approve in ("all", "ask") or (approve == "edits" and bool(listed))
+    check = ("Run what checks your work before you call it done.",) if runs else ()
+    return (may, *check, _commit_sentence(approve, commits=commits))
+
+
+def _commit_sentence(approve: Approve, *, commits: bool) -> str:
+    if commits:
+        return "Do not commit: your changes are committed when you have finished."
+    if approve in ("all", "ask"):
+        return "Commit what you changed when it works."
+    return "Do not commit: a person looks at your changes and commits them."

@@ -1,4 +1,4 @@
-"""Recognises in an agent's output that its provider takes no more requests, and how long to wait.
+"""Recognises in an agent's output that its provider takes no more requests or does not answer, and how long to wait.
 
 The Agent Client Protocol has no code for it: agents pass on the text of their provider, each in its own words.
 """
@@ -25,7 +25,7 @@ MAX_SENTENCE_CHARACTERS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class RateLimit:
-    """A provider takes no more requests for now."""
+    """A provider takes no requests for now, or does not answer."""
 
     after: float | None
     """Seconds to wait, if it says."""
@@ -38,12 +38,26 @@ _SIGNS = re.compile(
     | (?:at|over)[ ]capacity | server[ ]is[ ]busy""",
     re.IGNORECASE | re.VERBOSE,
 )
+_OUTAGE_SIGNS = re.compile(
+    r"""(?:\b|_)(?:http|status|code|error)\W{0,4}50[0234]\b | \b50[234]\b\W{1,3}[a-z]
+    | service[ ](?:is[ ])?(?:temporarily[ ])?unavailable | bad[ ]gateway | gateway[ ]time-?out
+    | internal[ ]server[ ]error | \bECONN(?:REFUSED|RESET|ABORTED)\b | \bE(?:TIMEDOUT|AI_AGAIN|HOSTUNREACH|NETUNREACH)\b
+    | \bENOTFOUND\b | connection[ ](?:error|refused|reset|aborted|timed[ ]out|closed[ ]by) | socket[ ]hang[ ]up
+    | fetch[ ]failed | network[ ](?:error|is[ ]unreachable) | could[ ]not[ ]connect | error[ ]sending[ ]request
+    | upstream[ ]connect[ ]error | failure[ ]in[ ]name[ ]resolution | request[ ]timed[ ]out""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Signs that the provider, or the way to it, is down."""
+
 _SENTENCE = re.compile(
     r"""^\W*(?:(?:(?:api[ ]?)?error|(?:request|stream|turn)[ ]failed)\b.{0,40})?
     (?:\b429\b | \b529\b | overloaded_error | too[ ]many[ ]requests | resource[ _]exhausted
     | (?:you['\u2019]ve[ ])?(?:hit|reached|exceeded)[ ]your[ ].{0,20}(?:limit|quota)
     | rate[ _]limit[ ](?:exceeded|reached|hit) | (?:\w+[ ])?usage[ ]limit[ ](?:reached|exceeded)
-    | (?:5-hour|weekly)[ ]limit)""",
+    | (?:5-hour|weekly)[ ]limit)
+    | ^\W*(?:api[ ]?)?error\W{1,3}(?:50[0234]\b | connection[ ]error | fetch[ ]failed | network[ ]error)
+    | ^\W*50[0234]\W{1,3}(?:internal|bad[ ]gateway|service[ ]unavailable|gateway)
+    | ^\W*(?:connection[ ]error|fetch[ ]failed|network[ ]error|service[ ]unavailable)\W*$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -64,7 +78,7 @@ _RESETS = re.compile(
 def limit_in_error(message: str, data: Any = None, *, now: datetime | None = None) -> RateLimit | None:
     """The rate limit in an agent's error, if there is one."""
     text = f"{message[:MAX_SEARCHED_CHARACTERS]}\n{_flat(data)[:MAX_SEARCHED_CHARACTERS]}"
-    return RateLimit(after=_wait(text, now)) if _SIGNS.search(text) else None
+    return RateLimit(after=_wait(text, now)) if _SIGNS.search(text) or _OUTAGE_SIGNS.search(text) else None
 
 
 def limit_in_words(text: str, *, now: datetime | None = None) -> RateLimit | None:

@@ -5,46 +5,66 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import msgspec
+from msgspec import Struct
 
 from binnacle.config.atomic_write import write_atomically
 from binnacle.runner.trees.git import Git
-from binnacle.runner.trees.merge_results import WorkerTree
 
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 
 
-async def find_unresolved(here: Git, tree: WorkerTree) -> list[str]:
+class ConflictNote(Struct, frozen=True, kw_only=True):
+    """A conflict that was begun in a tree."""
+
+    ours: str
+    """The commit of the tree before."""
+
+    theirs: str
+    """The commit that is merged into it."""
+
+    names: tuple[str, ...]
+    """The files, their bytes in hex: names of files need not be text."""
+
+    @property
+    def files(self) -> list[str]:
+        return [os.fsdecode(bytes.fromhex(name)) for name in self.names]
+
+
+async def find_unresolved(here: Git) -> list[str]:
     """The unresolved files of a conflict: with conflict markers in them, or without any and not staged."""
-    marked = [name for name in files_in_conflict(tree) if _has_marks(os.path.join(tree.path, name))]
+    note = read_note(here.folder)
+    marked = [name for name in note.files if _has_marks(os.path.join(here.folder, name))] if note else []
     unmerged = (await here.ask("ls-files", "--unmerged", "-z")).names
     stages: dict[str, set[str]] = {}
     for about, _, name in (one.partition("\t") for one in unmerged):
         stages.setdefault(name, set()).add(about[-1])
-    bare = [name for name, found in stages.items() if not _may_be_marked(os.path.join(tree.path, name), found)]
-    marked += [name for name in stages if _has_marks(os.path.join(tree.path, name))]
+    bare = [name for name, found in stages.items() if not _may_be_marked(os.path.join(here.folder, name), found)]
+    marked += [name for name in stages if _has_marks(os.path.join(here.folder, name))]
     return sorted({*marked, *bare})
 
 
-def write_note(tree: WorkerTree, files: Sequence[str]) -> None:
-    """Notes the files of a conflict that is begun in a tree."""
-    write_atomically(_note_path(tree), msgspec.json.encode([os.fsencode(name).hex() for name in files]))
+def write_note(tree: str, *, ours: str, theirs: str, files: Sequence[str]) -> None:
+    """Notes a conflict that is begun in the tree at this path."""
+    names = tuple(os.fsencode(name).hex() for name in files)
+    note = ConflictNote(ours=ours, theirs=theirs, names=names)
+    write_atomically(_note_path(tree), msgspec.json.encode(note), is_lasting=True)
 
 
-def files_in_conflict(tree: WorkerTree) -> list[str]:
-    """The files of the conflict that was begun in a tree; none if there was no conflict."""
-    with suppress(FileNotFoundError, msgspec.DecodeError, ValueError), open(_note_path(tree), "rb") as file:
-        return [os.fsdecode(bytes.fromhex(name)) for name in msgspec.json.decode(file.read(), type=list[str])]
-    return []
+def read_note(tree: str) -> ConflictNote | None:
+    """The conflict that was begun in a tree; None if there was none."""
+    with suppress(FileNotFoundError, msgspec.DecodeError), open(_note_path(tree), "rb") as file:
+        return msgspec.json.decode(file.read(), type=ConflictNote)
+    return None
 
 
-def delete_note(tree: WorkerTree) -> None:
+def delete_note(tree: str) -> None:
     """Forgets the conflict of a tree."""
     with suppress(FileNotFoundError):
         os.unlink(_note_path(tree))
 
 
-def _note_path(tree: WorkerTree) -> str:
-    return f"{tree.path}.conflict"
+def _note_path(tree: str) -> str:
+    return f"{tree}.conflict"
 
 
 def readable_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Runs `git` in a working tree, and commits the changes of an iteration.
+"""Runs `git` in a working tree, and commits its changes.
 
 Every run has a timeout, no terminal, no editor and no pager, and never asks for anything. The hooks and the
 configuration of the person apply; variables that would select another repository do not.
@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -116,8 +116,14 @@ class Git:
         """`Git` with one more lock."""
         return Git(self.folder, held=(*self._held, lock))
 
-    async def run(self, *words: str, given: bytes | None = None, within: float = GIT_TIMEOUT_SECONDS) -> GitResult:
-        """Runs git, which may fail. Cancelling ends git with everything it started.
+    async def run(
+        self,
+        *words: str,
+        given: bytes | None = None,
+        within: float = GIT_TIMEOUT_SECONDS,
+        variables: Mapping[str, str] | None = None,
+    ) -> GitResult:
+        """Runs git, which may fail, with more `variables`. Cancelling ends git with everything it started.
 
         Raises:
             GitError: git is not installed, or took too long.
@@ -127,7 +133,8 @@ class Git:
                 "git", *_SETTINGS, *words,
                 stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                cwd=self.folder, env=_environment(), pass_fds=self._held, start_new_session=True,
+                cwd=self.folder, env={**_environment(), **(variables or {})}, pass_fds=self._held,
+                start_new_session=True,
             )  # fmt: skip
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
             is_there = os.path.isdir(self.folder)
@@ -146,13 +153,19 @@ class Git:
                 await process.wait()
         return GitResult(process.returncode or 0, out, err.decode(errors="replace").strip())
 
-    async def ask(self, *words: str, given: bytes | None = None, within: float = GIT_TIMEOUT_SECONDS) -> GitResult:
+    async def ask(
+        self,
+        *words: str,
+        given: bytes | None = None,
+        within: float = GIT_TIMEOUT_SECONDS,
+        variables: Mapping[str, str] | None = None,
+    ) -> GitResult:
         """Runs git, which must succeed.
 
         Raises:
             GitError: with what it said.
         """
-        ran = await self.run(*words, given=given, within=within)
+        ran = await self.run(*words, given=given, within=within, variables=variables)
         if ran.code:
             raise git_failure(words[0], ran)
         return ran
@@ -172,11 +185,10 @@ class Git:
         ran = await self.run("symbolic-ref", "--quiet", "--short", "HEAD")
         return ran.line if ran.code == 0 else None
 
-    async def list_changed(self) -> list[str]:
+    async def list_changed(self, *, untracked: bool = True) -> list[str]:
         """Every file that differs from the last commit or is not in it, except ignored files and ours."""
-        ran = await self.ask(
-            "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none"
-        )
+        shown = f"--untracked-files={'all' if untracked else 'no'}"
+        ran = await self.ask("status", "--porcelain=v1", "-z", shown, "--no-renames", "--ignore-submodules=none")
         return [entry[3:] for entry in ran.names if not _is_ours(entry[3:])]
 
     async def find_unfinished(self) -> str:
@@ -189,8 +201,10 @@ class Git:
         tree = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
         return await asyncio.to_thread(_digest, self.folder, tree.line, await self.list_changed())
 
-    async def commit_all(self, message: str, *, ends_merge: bool = False) -> Commit | None:
+    async def commit_all(self, message: str, *, ends_merge: bool = False, trailer: str = "") -> Commit | None:
         """Commits all changes; None if there are none. Ignored files and ours are left out.
+
+        `trailer` is a line for the end of the message, such as "Task: bn-1f3a".
 
         Raises:
             Refused: the tree is in the middle of something other than a merge that this `ends_merge`.
@@ -204,19 +218,25 @@ class Git:
         changed = await self.list_changed()
         if not changed and not what:
             return None
-        # A folder among the files is a nested repository.
-        foreign = [name for name in changed if name.endswith("/")]
-        left_out = (f":(exclude,top,literal){name}" for name in (*NEVER_COMMITTED, *foreign))
-        await self.ask("add", "--all", "--", ":/", *left_out, within=LONG_GIT_TIMEOUT_SECONDS)
-        await self.ask("reset", "--quiet", "--", *(f":(top,literal){name}" for name in NEVER_COMMITTED))
+        await self.stage(changed)
         staged = (await self.ask("diff", "--cached", "--name-only", "-z", "--no-renames")).names
         if not staged and not what:
             return None
         words = (*await self.identity(), "commit", "--quiet", "--cleanup=whitespace", "--file=-")
+        words += ("--trailer", trailer) if trailer else ()
         ran = await self.run(*words, given=message.encode(errors="replace"), within=LONG_GIT_TIMEOUT_SECONDS)
         if ran.code:
             raise git_failure("commit", ran)
         return Commit(await self.head() or "", message.partition("\n")[0], len(staged))
+
+    async def stage(self, changed: Sequence[str], *, index: str = "") -> None:
+        """Stages all changes, in the file `index` if it is given. Ours and nested repositories are left out."""
+        foreign = [name for name in changed if is_nested_repository(name)]
+        left_out = (f":(exclude,top,literal){name}" for name in (*NEVER_COMMITTED, *foreign))
+        variables = {"GIT_INDEX_FILE": index} if index else None
+        await self.ask("add", "--all", "--", ":/", *left_out, within=LONG_GIT_TIMEOUT_SECONDS, variables=variables)
+        ours = (f":(top,literal){name}" for name in NEVER_COMMITTED)
+        await self.ask("reset", "--quiet", "--", *ours, variables=variables)
 
     async def remove_dead_locks(self, *, older_than: float = 0) -> None:
         """Removes the locks that a killed git left in this tree, if no git runs here.
@@ -240,6 +260,11 @@ class Git:
             if not (await self.run("config", key)).line:
                 options += ["-c", f"{key}={value}"]
         return tuple(options)
+
+
+def is_nested_repository(name: str) -> bool:
+    """Whether an entry of the list of changes is a repository in the tree, which git does not look into."""
+    return name.endswith("/")
 
 
 def commit_message(title: str, summary: str = "") -> str:

@@ -1,16 +1,15 @@
-"""The possible results of a merge, as values. A conflict has the title and description of its task."""
+"""The possible results of preparing a working tree and of a merge, as values."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
 
 class WorkerTree(NamedTuple):
-    """A working tree and the branch that is checked out in it."""
+    """The working tree of a worker, and the branch of the task that it works on."""
 
     number: int
-    """The number of the worker; 0 for the tree of the run itself."""
-
     path: str
     branch: str
 
@@ -21,6 +20,8 @@ class MergeDone(Struct, frozen=True, kw_only=True):
     branch: str
     into: str
     commit: str
+    """The commit that the branch of the run now has."""
+
     files: int
 
 
@@ -46,23 +47,49 @@ class MergeConflict(Struct, frozen=True, kw_only=True):
     branch: str
     into: str
     files: tuple[str, ...]
+    branch_commits: tuple[str, ...] = ()
+    """The commits of the task's branch, each with its title."""
+
+    into_commits: tuple[str, ...] = ()
+    """The commits of the branch of the run that changed the same files, each with its title and its task."""
 
     @property
-    def title(self) -> str:
-        """The title of its task."""
+    def reason(self) -> str:
+        """The conflict in one line."""
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
-        return f"Merge {self.branch}: conflict in {self.files[0]}{more}"
+        return f"conflict with {self.into} in {self.files[0]}{more}"
 
     @property
     def description(self) -> str:
-        files = "\n".join(f"- {name}" for name in self.files)
+        """What an agent has to know to resolve it."""
         return (
-            f"{self.branch} and {self.into} both changed:\n\n{files}\n\n"
+            f"{self.branch} and {self.into} both changed:\n\n{_list(self.files)}\n\n"
+            f"{self.branch} has:\n\n{_list(self.branch_commits)}\n\n"
+            f"{self.into} has meanwhile, in these files:\n\n{_list(self.into_commits)}\n\n"
             f"The merge of {self.into} is begun in the tree of worker {self.worker}. Where both changed the same "
             "lines they are marked with <<<<<<< and >>>>>>>; a file that one side deleted or that is not text has no "
-            "marks. Keep what both sides were made for and run the tests; then git add every file above, or git rm it, "
-            "and commit."
+            "marks. Keep what both sides were made for and run the tests; then git add every file above, or git rm it."
         )
 
 
 MergeResult = MergeDone | MergeConflict | NothingToMerge | MergeHeld
+
+
+class PreparedTree(Struct, frozen=True, kw_only=True):
+    """A folder in which a worker can begin its task."""
+
+    branch: str
+    """The branch that is checked out; empty outside of git."""
+
+    base: str
+    """The commit of the branch of the run from which the task starts."""
+
+    conflict: MergeConflict | None = None
+    """The conflict that has to be resolved in the folder first."""
+
+    was_parked: tuple[str, ...] = ()
+    """Refs and branches with work of others that was in the folder and is nowhere else."""
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or "- nothing that is committed"

@@ -1,163 +1,301 @@
-"""The folders in which the agents of a run work, and how their changes are kept."""
+"""The folders in which the agents of a run work, as the loop sees them: the person's folder, or trees of their own."""
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
-from typing import Protocol, assert_never
+import os
+import re
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Protocol
 
-from binnacle.errors import BinnacleError
-from binnacle.runner import run_events
-from binnacle.runner.iteration import FinishedIteration
-from binnacle.runner.ports import Worker
-from binnacle.runner.run_context import RunContext
-from binnacle.runner.trees.git import Git, commit_message
-from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge, WorkerTree
-from binnacle.runner.trees.worktrees import RunWorktrees
+from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
+from binnacle.runner.trees.commits import delete_ref, find_branch, has_commit
+from binnacle.runner.trees.file_lock import hold_lock
+from binnacle.runner.trees.git import Commit, Git, is_nested_repository
+from binnacle.runner.trees.merge_queue import Lease, MergeQueue, Verify
+from binnacle.runner.trees.merge_results import MergeResult, NothingToMerge, PreparedTree
+from binnacle.runner.trees.parking import WorkParker
+from binnacle.runner.trees.person_checkout import PersonCheckout
+from binnacle.runner.trees.remote_branches import RemoteBranches
+from binnacle.runner.trees.repository_lock import RepositoryLock
+from binnacle.runner.trees.task_branches import TaskBranches
+from binnacle.runner.trees.worktree_list import list_worktrees
+from binnacle.runner.trees.worktrees import WorkerTrees, is_held
+
+OWNER_TIMEOUT_SECONDS = 15.0
+"""Seconds until the last git of a killed run should have ended."""
+
+OLDEST_GIT = (2, 38)
+"""The first version of git that can merge without touching files."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
 
 class RunTrees(Protocol):
-    """The folders of a run."""
+    """The folders of a run. They keep the work of tasks, and know nothing of agents and of the store."""
 
-    async def refresh(self, context: RunContext, worker: Worker) -> None:
-        """Prepares a worker's folder for its next iteration."""
+    @property
+    def branch(self) -> str:
+        """The branch in which the work of all tasks comes together; empty if there is none."""
 
-    async def fingerprint(self, worker: Worker) -> str:
+    @property
+    def behind(self) -> str:
+        """Why the person's branch does not have everything, and how to bring it in; empty if it has."""
+
+    def folder(self, worker: int) -> str:
+        """Where a worker works. The folder is there once it was prepared."""
+
+    async def prepare(self, worker: int, task_id: str) -> PreparedTree:
+        """Makes a worker's folder ready for a task: on the task's branch, with everything that is integrated.
+
+        Unfinished work of the same task stays as it is; that of others is stored first.
+
+        Raises:
+            RemoteUnreachable: the git remote did not answer.
+            Refused: somebody else has the branch checked out.
+            GitError: git failed.
+        """
+
+    async def fingerprint(self, worker: int) -> str:
         """A value that changes with the files of a worker."""
 
-    async def keep(self, context: RunContext, worker: Worker, finished: FinishedIteration) -> None:
-        """Commits and merges what an iteration changed, if that is wanted."""
+    async def keep(self, worker: int, task_id: str, message: str) -> Commit | None:
+        """Commits what a worker changed. None if nothing changed, or a conflict is not resolved.
 
-    async def keep_left(self, context: RunContext, worker: Worker, finished: FinishedIteration | None) -> None:
-        """Does the same for the last iteration of a killed run.
+        Raises:
+            Refused: the folder is in the middle of something else, such as a rebase.
+            GitError: git failed, or a hook of the repository refused.
+        """
 
-        If the iteration is unknown, its session is over; then only what is committed is kept.
+    async def changed(self, worker: int, task_id: str) -> Sequence[str]:
+        """The files that a task has changed and that are not integrated."""
+
+    async def integrate(self, worker: int, task_id: str, message: str) -> MergeResult:
+        """Merges the work of a task into the branch of the run, in its turn.
+
+        Raises:
+            RemoteUnreachable: the git remote did not answer; nothing was merged.
+            GitError: git failed.
         """
 
     async def close(self) -> Sequence[str]:
-        """Closes the folders. Returns the branches whose commits are nowhere else."""
+        """Removes what is not needed any more. Returns the refs and folders with work that is nowhere else."""
 
 
 class InPlace:
-    """One agent works in the person's folder."""
+    """One agent works in the person's folder, on the branch that is checked out."""
 
-    def __init__(self, git: Git | None) -> None:
+    branch = ""
+    behind = ""
+
+    def __init__(self, folder: str, git: Git | None, *, auto_commit: bool = False) -> None:
         """`git` is that of the folder, if it is in a repository."""
+        self._folder = folder
         self._git = git
+        self._auto_commit = auto_commit
+        self._start = ""
+        """The commit before the task."""
 
-    async def refresh(self, context: RunContext, worker: Worker) -> None:  # noqa: ARG002 - there is one
+    def folder(self, worker: int) -> str:  # noqa: ARG002 - there is one
+        return self._folder
+
+    async def prepare(self, worker: int, task_id: str) -> PreparedTree:  # noqa: ARG002 - there is one
         """Removes only the locks of a git that was killed with its agent."""
-        if self._git is not None:
-            await self._git.remove_dead_locks()
+        if self._git is None:
+            return PreparedTree(branch="", base="")
+        await self._git.remove_dead_locks()
+        self._start = await self._git.head() or ""
+        return PreparedTree(branch=await self._git.branch() or "", base=self._start)
 
-    async def fingerprint(self, worker: Worker) -> str:  # noqa: ARG002 - there is one
+    async def fingerprint(self, worker: int) -> str:  # noqa: ARG002 - there is one
         return "" if self._git is None else await self._git.fingerprint()
 
-    async def keep(self, context: RunContext, worker: Worker, finished: FinishedIteration) -> None:
-        """Commits, if that is wanted. If something prevents it, warns and leaves the files."""
-        if self._git is None or not context.options.auto_commit:
-            return
-        try:
-            done = await self._git.commit_all(await _message(context, finished))
-        except BinnacleError as error:
-            _warn(context, worker, f"not committed: {error.message}", error.hint)
-        else:
-            if done is not None:
-                context.tell(run_events.ChangesCommitted(worker=worker.number, commit=done.id, files=done.files))
+    async def keep(self, worker: int, task_id: str, message: str) -> Commit | None:  # noqa: ARG002 - there is one
+        """Commits, if that is wanted."""
+        if self._git is None or not self._auto_commit:
+            return None
+        return await self._git.commit_all(message)
 
-    async def keep_left(self, context: RunContext, worker: Worker, finished: FinishedIteration | None) -> None:
-        """Does nothing: uncommitted changes here may be the person's."""
+    async def changed(self, worker: int, task_id: str) -> Sequence[str]:  # noqa: ARG002 - there is one
+        """What is committed since the start of the task, and what is not committed."""
+        if self._git is None:
+            return ()
+        names = set(await self._git.list_changed())
+        if self._start:
+            names |= {*(await self._git.ask("diff", "--name-only", "--no-renames", "-z", self._start, "HEAD")).names}
+        return sorted(names)
+
+    async def integrate(self, worker: int, task_id: str, message: str) -> MergeResult:  # noqa: ARG002 - it is there
+        return NothingToMerge(branch="")
 
     async def close(self) -> Sequence[str]:
         return ()
 
 
 class InWorktrees:
-    """Every agent works in its own tree, whose branch is merged into that of the run after each iteration."""
+    """Every agent works in its own tree, on the branch of its task. `begin` it first, and `close` it in the end."""
 
-    def __init__(self, worktrees: RunWorktrees) -> None:
-        """Owns `worktrees`, and closes them."""
-        self._worktrees = worktrees
-        self._open = AsyncExitStack()
-        self._taken: dict[int, WorkerTree] = {}
+    def __init__(
+        self,
+        *,
+        start: str,
+        folder: str,
+        name: str,
+        remote: str = "",
+        lease: Lease | None = None,
+        verify: Verify | None = None,
+        moves_checkout: bool = True,
+    ) -> None:
+        """`start` is the folder of the person, `folder` has the trees of all runs, `name` is that of the run.
 
-    async def begin(self, workers: int) -> list[str]:
-        """The folders of the workers; for one worker, that of the run."""
-        await self._open.enter_async_context(self._worktrees)
-        home = self._worktrees.home
-        trees = [home] if workers == 1 else [await self._worktrees.take(number + 1) for number in range(workers)]
-        self._taken = dict(enumerate(trees, 1))
-        return [tree.path for tree in trees]
+        `remote` and `lease` are for runs of several machines. `verify` checks what is to be integrated.
+        `moves_checkout` says whether the person's branch follows the branch of the run.
 
-    async def refresh(self, context: RunContext, worker: Worker) -> None:
-        """Merges what others did. A conflict becomes the next task of the worker."""
-        tree = self._taken[worker.number]
-        if tree.number == 0:
-            return
-        try:
-            conflict = await self._worktrees.refresh(tree)
-        except BinnacleError as error:
-            _warn(context, worker, error.message, error.hint)
-        else:
-            if conflict is not None:
-                await self._hand_over(context, worker, conflict)
+        Raises:
+            InvalidInput: `name` is no valid name for branches.
+        """
+        if not _NAME.fullmatch(name):
+            hint = "letters, digits, - and _, 64 at most"
+            raise InvalidInput(f"no name for a run with branches: {name!r}", hint=hint)
+        self._start = start
+        self._shared_folder = os.path.realpath(folder)
+        self._folder = os.path.join(self._shared_folder, name)
+        self._name = name
+        self._remote = RemoteBranches(remote, name) if remote else None
+        self._lease, self._verify = lease, verify
+        self._moves_checkout = moves_checkout
+        self._parker = WorkParker(name)
+        self._trees = WorkerTrees(self._folder, self._parker)
+        self._open: AsyncExitStack | None = None
+        self._kept: Sequence[str] = ()
+        self._lock: RepositoryLock
+        self._checkout: PersonCheckout
+        self._queue: MergeQueue
+        self._tasks: TaskBranches
 
-    async def fingerprint(self, worker: Worker) -> str:
-        return await Git(self._taken[worker.number].path).fingerprint()
+    async def begin(self) -> None:
+        """Makes the branch of the run, and repairs what a killed run left.
 
-    async def keep(self, context: RunContext, worker: Worker, finished: FinishedIteration) -> None:
-        tree, message = self._taken[worker.number], await _message(context, finished)
-        try:
-            done = await self._worktrees.commit(tree, message)
-            if done is not None:
-                context.tell(run_events.ChangesCommitted(worker=worker.number, commit=done.id, files=done.files))
-            if tree.number:
-                await self._merge(context, worker, tree, f"Merge {tree.branch}: {message}")
-        except BinnacleError as error:
-            _warn(context, worker, error.message, error.hint)
+        Raises:
+            Refused: no branches can be made here, or a run of that name is at work.
+            RemoteUnreachable: the git remote did not answer.
+        """
+        root, branch, head = await _find_start(Git(self._start))
+        async with AsyncExitStack() as opening:
+            git = Git(root, held=(await opening.enter_async_context(self._hold_name()),))
+            self._lock = RepositoryLock(git, self._shared_folder)
+            branch = branch if self._moves_checkout else ""
+            self._checkout = PersonCheckout(self._lock, branch=branch, run_branch=self.branch)
+            self._queue = MergeQueue(
+                self._lock, self._folder, self._name,
+                checkout=self._checkout, remote=self._remote, lease=self._lease, verify=self._verify,
+            )  # fmt: skip
+            self._tasks = TaskBranches(
+                self._name, self._lock,
+                trees=self._trees, queue=self._queue, parker=self._parker, remote=self._remote,
+            )  # fmt: skip
+            async with self._lock.alone() as locked:
+                await self._trees.repair_all(locked)
+            await self._queue.begin(head)
+            self._open = opening.pop_all()
 
-    async def keep_left(self, context: RunContext, worker: Worker, finished: FinishedIteration | None) -> None:
-        tree = self._taken[worker.number]
-        if finished is not None:
-            await self.keep(context, worker, finished)
-            return
-        try:
-            if tree.number and not await Git(tree.path).list_changed():
-                await self._merge(context, worker, tree, f"Merge {tree.branch}\n")
-        except BinnacleError as error:
-            _warn(context, worker, error.message, error.hint)
+    @property
+    def branch(self) -> str:
+        return f"bn/{self._name}/run"
 
-    async def _merge(self, context: RunContext, worker: Worker, tree: WorkerTree, message: str) -> None:
-        found = await self._worktrees.merge(tree, message)
-        match found:
-            case MergeDone():
-                context.tell(run_events.BranchMerged(worker=worker.number, branch=found.branch, into=found.into))
-            case MergeConflict():
-                await self._hand_over(context, worker, found)
-            case MergeHeld():
-                hint = "commit or put aside what is in the way; the next iteration tries again"
-                _warn(context, worker, f"{found.branch} is not merged: {found.reason}", hint)
-            case NothingToMerge():
-                pass
-            case _:
-                assert_never(found)
+    @property
+    def behind(self) -> str:
+        return self._checkout.behind
 
-    async def _hand_over(self, context: RunContext, worker: Worker, conflict: MergeConflict) -> None:
-        """Makes a task of a conflict, and gives it to the worker."""
-        task = await context.store.assign_task(worker.session, conflict.title, conflict.description)
-        context.tell(
-            run_events.BranchMerged(
-                worker=worker.number, branch=conflict.branch, into=conflict.into, conflicts=conflict.files, task=task
-            )
-        )
+    def folder(self, worker: int) -> str:
+        return self._trees.path_of(worker)
+
+    async def prepare(self, worker: int, task_id: str) -> PreparedTree:
+        return await self._tasks.prepare(worker, task_id)
+
+    async def fingerprint(self, worker: int) -> str:
+        return await Git(self.folder(worker)).fingerprint()
+
+    async def keep(self, worker: int, task_id: str, message: str) -> Commit | None:
+        return await self._tasks.keep(worker, task_id, message)
+
+    async def changed(self, worker: int, task_id: str) -> Sequence[str]:  # noqa: ARG002 - the branch says it
+        return await self._tasks.list_changed(task_id)
+
+    async def integrate(self, worker: int, task_id: str, message: str) -> MergeResult:
+        return await self._tasks.integrate(worker, task_id, message)
 
     async def close(self) -> Sequence[str]:
-        await self._open.aclose()
-        return [one.branch for one in self._worktrees.kept]
+        """Ends the run here. What is needed by nobody is removed; in doubt, it is kept."""
+        if self._open is None:
+            return self._kept
+        kept: list[str] = []
+        try:
+            # The remote may be away, or the branches in conflict: both are for the next run.
+            with suppress(BinnacleError):
+                await self._queue.catch_up()
+            for worker in self._trees.list_numbers():
+                async with self._lock.alone() as git:
+                    kept += await self._release(git, worker)
+            async with self._lock.alone() as git:
+                kept += await self._tasks.delete_all_integrated(git)
+                kept += await self._release_branch(git)
+        finally:
+            await self._open.aclose()
+            self._open, self._kept = None, (*self._trees.kept, *kept)
+        return self._kept
+
+    @asynccontextmanager
+    async def _hold_name(self) -> AsyncIterator[int]:
+        """Excludes other runs of this name, and waits for the gits of a killed one."""
+        hint = "give this one another name with --name, or wait for the other"
+        busy = Refused(f"a run called {self._name!r} is at work here", hint=hint)
+        lock = os.path.join(self._folder, "owner")
+        async with hold_lock(lock, within=OWNER_TIMEOUT_SECONDS, otherwise=busy) as handle:
+            yield handle
+
+    async def _release(self, git: Git, worker: int) -> list[str]:
+        """Removes the tree of a worker if nothing would be lost. Otherwise parks what it has, and leaves it.
+
+        No commit can store a repository in a tree, nor what a process still writes: then the tree holds the work.
+        """
+        path = self._trees.path_of(worker)
+        here = git.at(path)
+        try:
+            changed = await here.list_changed()
+            if is_held(path) or any(is_nested_repository(name) for name in changed):
+                return [path]
+            if changed or await here.find_unfinished():
+                label = (await here.branch() or f"worker-{worker}").rpartition("/")[2]
+                return [await self._parker.park_changes(here, label)]
+            parked = await self._parker.put_away(here, worker)
+            await self._trees.remove(git, worker)
+        except BinnacleError:
+            return [path]
+        return parked
+
+    async def _release_branch(self, git: Git) -> list[str]:
+        """Deletes the branch of the run if the person's branch has everything, and no other machine needs it."""
+        commit, base = await find_branch(git, self.branch), await find_branch(git, self._checkout.branch)
+        if not base or not await has_commit(git, commit, within=base):
+            return [self.branch]
+        if not self._remote and all(one.branch != self.branch for one in await list_worktrees(git)):
+            await delete_ref(git, f"refs/heads/{self.branch}", old=commit)
+        return []
 
 
-async def _message(context: RunContext, finished: FinishedIteration) -> str:
-    title = await context.store.title_of(finished.task) if finished.task else f"Iteration {finished.number}"
-    return commit_message(title, finished.summary)
+async def _find_start(git: Git) -> tuple[str, str, str]:
+    """The top of the tree, its branch, which may be empty, and its commit.
 
-
-def _warn(context: RunContext, worker: Worker, message: str, hint: str) -> None:
-    context.tell(run_events.WarningReported(worker=worker.number, message=message, hint=hint))
+    Raises:
+        Refused: no branches can be made here.
+    """
+    root = await git.root()
+    if root is None:
+        raise Refused(f"not a git repository: {git.folder}", hint="begin one with: git init")
+    version = (await git.ask("version")).line
+    numbers = tuple(int(word) for word in re.findall(r"\d+", version)[:2])
+    if numbers < OLDEST_GIT:
+        raise GitError(f"{version} is too old for branches of workers", hint="install git 2.38 or newer")
+    head = await git.head()
+    if head is None:
+        raise Refused("the repository has no commit to begin from", hint="make a first one with: git commit")
+    return root, await git.branch() or "", head

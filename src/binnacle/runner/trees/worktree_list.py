@@ -14,6 +14,9 @@ class ListedWorktree(NamedTuple):
     branch: str
     """Empty if a commit is checked out."""
 
+    commit: str
+    """The commit that is checked out, also if its folder is gone."""
+
     git_dir: str
     locked: str = ""
     """Why it may not be removed."""
@@ -29,7 +32,8 @@ async def list_worktrees(git: Git) -> list[ListedWorktree]:
         if "worktree" in about and "bare" not in about:
             path = about["worktree"]
             branch = about.get("branch", "").removeprefix("refs/heads/")
-            found.append(ListedWorktree(path, branch, _git_dir(path, common), about.get("locked", "")))
+            git_dir, commit = _git_dir(path, common), about.get("HEAD", "")
+            found.append(ListedWorktree(path, branch, commit, git_dir, about.get("locked", "")))
     return found
 
 

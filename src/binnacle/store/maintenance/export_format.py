@@ -16,12 +16,13 @@ from binnacle import __version__
 from binnacle.errors import InvalidInput
 from binnacle.store.claim_holders import AGENTS
 from binnacle.store.comments import COMMENTS
+from binnacle.store.done_requests import REPORTS
 from binnacle.store.events import EVENTS
 from binnacle.store.features import DISCIPLINES, FEATURES
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES, PROGRESS
 from binnacle.store.questions import QUESTIONS
-from binnacle.store.reports import REPORTS
+from binnacle.store.runs import ATTENTIONS, RUNS
 from binnacle.store.schema_migration import LATEST_SCHEMA
 from binnacle.store.sessions import ITERATIONS, SESSIONS
 from binnacle.store.table import Table
@@ -42,10 +43,12 @@ TABLES: dict[str, tuple[Table[Any], str]] = {
     "learning": (LEARNINGS, "number"),
     "note": (NOTES, "number"),
     "progress": (PROGRESS, "number"),
+    "run": (RUNS, "number"),
     "session": (SESSIONS, "number"),
     "iteration": (ITERATIONS, "session, number"),
     "report": (REPORTS, "number"),
     "question": (QUESTIONS, "number"),
+    "attention": (ATTENTIONS, "number"),
     "agent": (AGENTS, "number"),
     "event": (EVENTS, "seq"),
 }

@@ -9,11 +9,13 @@ from binnacle.store import dependencies, queue_ranks
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.maintenance.export_format import TABLES, Advance, ExportContent
 from binnacle.store.table import Table
+from binnacle.store.task_titles import title_columns
 from binnacle.store.tasks import IDS_PER_STATEMENT, TASKS
 from binnacle.store.transaction import Writer
 from binnacle.work.feature import derive_acronym
 from binnacle.work.graph import find_cycle
 from binnacle.work.journal import Event
+from binnacle.work.status import is_closed
 from binnacle.work.task import Dependency, Task
 from binnacle.work.text import fold
 
@@ -22,9 +24,11 @@ _PREFIXES = {
     "comment": "bnc-",
     "learning": "bnl-",
     "note": "bnn-",
+    "run": "run-",
     "session": "bns-",
     "report": "bnr-",
     "question": "bnq-",
+    "attention": "bnp-",
     "agent": "bna-",
 }
 
@@ -34,11 +38,12 @@ _REFERENCES = {
     "learning": {"task_id": "task"},
     "note": {"session": "session"},
     "progress": {"session": "session"},
-    "session": {"task_id": "task"},
+    "session": {"task_id": "task", "run": "run"},
     "iteration": {"session": "session", "task_started": "task"},
     "dependency": {"task_id": "task", "depends_on": "task"},
     "report": {"session": "session", "task_id": "task"},
     "question": {"session": "session", "task_id": "task"},
+    "attention": {"run": "run", "session": "session", "task_id": "task"},
 }
 """The fields of each table that refer to another table, so that references get the new ids."""
 
@@ -107,7 +112,7 @@ class StoreImport:
     def _select_new_by_id(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
         """The entities that are new: those that exist have the same id and the same time of creation."""
         there = {row[0]: row[1] for row in self._tx.rows(f"select id, created_at from {name}")}
-        titles = self._list_title_keys() if name == "task" else set()
+        titles = self._list_titles() if name == "task" else set()
         fresh = []
         for value in values:
             row = table.row(value)
@@ -134,16 +139,18 @@ class StoreImport:
         fresh = [value for value in moved if tuple(table.row(value)[key] for key in keys) not in there]
         return self._drop_cycles(fresh) if name == "dependency" else fresh
 
-    def _list_title_keys(self) -> set[str]:
-        return {row[0] for row in self._tx.rows("select title_key from task where status <> 'cancelled'")}
+    def _list_titles(self) -> set[tuple[str | None, str]]:
+        """The features and the folded titles of open tasks, which have to differ."""
+        rows = self._tx.rows("select feature, title_key from task where status not in ('done', 'cancelled')")
+        return {(row[0], row[1]) for row in rows}
 
-    def _retitle(self, task: Task, titles: set[str]) -> Task:
-        if task.status == "cancelled":
+    def _retitle(self, task: Task, titles: set[tuple[str | None, str]]) -> Task:
+        if is_closed(task.status):
             return task
         title, number = task.title, 2
-        while fold(title) in titles:
+        while (task.feature, fold(title)) in titles:
             title, number = f"{task.title[:280]} ({number})", number + 1
-        titles.add(fold(title))
+        titles.add((task.feature, fold(title)))
         if title == task.title:
             return task
         self._report.renamed[self._ids["task"].get(task.id, task.id)] = title
@@ -192,7 +199,7 @@ class StoreImport:
             self._advance(self._handled)
 
     def _prepare_task(self, row: dict[str, Any], offset: int) -> None:
-        row |= {"title_key": fold(row["title"]), "open_dependencies": 0}
+        row |= title_columns(row["title"]) | {"open_dependencies": 0}
         if row["queue_position"] is not None:
             row["queue_position"] += offset
         if row["parent"]:

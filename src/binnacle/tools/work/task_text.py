@@ -17,12 +17,13 @@ Priority = Annotated[int | str, Meta(description="0 critical, 1 high, 2 medium, 
 Kind = Annotated[str, Meta(description="task, bug or idea")]
 Limit = Annotated[int, Meta(description="how many at most", ge=1, le=500)]
 Lines = tuple[str, ...]
+Covers = Annotated[Lines, Meta(description="requirements of the specification that it meets, such as R12")]
 
 
 class TaskInput(Struct, kw_only=True, forbid_unknown_fields=True):
     """A task to add."""
 
-    title: Annotated[str, Meta(description="what to do, in one line; unique among tasks")]
+    title: Annotated[str, Meta(description="what to do, in one line; unlike those of other open tasks")]
     description: str = ""
     status: Annotated[str, Meta(description="pending, or draft for an idea to work out")] = "pending"
     priority: Priority | None = None
@@ -38,6 +39,7 @@ class TaskInput(Struct, kw_only=True, forbid_unknown_fields=True):
     pseudocode: str = ""
     estimated_turns: int | None = None
     tags: Lines = ()
+    covers: Covers = ()
 
 
 class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -50,6 +52,7 @@ class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
     acceptance_criteria: Lines = ()
     context_files: Lines = ()
     hints: str = ""
+    covers: Covers = ()
 
 
 def new_task(given: TaskInput | PartInput) -> NewTask:
@@ -71,11 +74,10 @@ class TaskEnrichment(TypedDict, total=False):
 
 
 class TaskChanges(TaskEnrichment, total=False):
-    """The fields of a task that can be changed."""
+    """The fields of a task that can be changed, apart from those that agents change most."""
 
     title: str
     description: str
-    priority: Priority
     kind: Kind
     feature: str
     discipline: str
@@ -83,13 +85,12 @@ class TaskChanges(TaskEnrichment, total=False):
     output_artifacts: Lines
     pseudocode: str
     tags: Lines
+    covers: Covers
 
 
 def parse_changes(fields: TaskChanges) -> dict[str, Any]:
     """The changes, as the store takes them."""
     found: dict[str, Any] = dict(fields)
-    if "priority" in fields:
-        found["priority"] = parse_priority(fields["priority"])
     if "kind" in fields:
         found["kind"] = parse_kind(fields["kind"])
     return found

@@ -1,13 +1,13 @@
 """Tools that read and change tasks."""
 
 from itertools import groupby
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
 from msgspec import Meta
 
 from binnacle.store import comments, dependencies, task_deletion, task_moves
 from binnacle.store import tasks as store_tasks
-from binnacle.store.tasks import TaskFilter
+from binnacle.store.tasks import AddedTasks, TaskFilter, add, add_new
 from binnacle.store.transaction import Reader, Writer
 from binnacle.store.views.search import find_text
 from binnacle.store.views.task_details import load_details
@@ -52,17 +52,27 @@ MAX_OFFSET = (1 << 31) - 1
     aliases=[ToolAlias(name="task-add", renames={"title": "content"}), ToolAlias(name="create_task", item="tasks")],
     synonyms={"content": "title"},
     errors=[
-        ("E_DUPLICATE", "a task has that title; the error names it"),
+        ("E_DUPLICATE", "an open task has nearly that title; the error names it"),
         ("E_NOT_FOUND", "a feature or task does not exist"),
     ],
 )
 def task_add(
-    tx: Writer, tasks: Annotated[tuple[TaskInput, ...], Meta(description="the tasks, in order", min_length=1)]
+    tx: Writer,
+    tasks: Annotated[tuple[TaskInput, ...], Meta(description="the tasks, in order", min_length=1)],
+    *,
+    duplicates: Annotated[
+        Literal["refuse", "skip"], Meta(description="skip: leave out those whose titles open tasks have")
+    ] = "refuse",
 ) -> ToolReply:
     """Adds tasks, all or none."""
-    made = store_tasks.add(tx, [new_task(one) for one in tasks])
-    text = f"Added {len(made)} task(s):\n" + "\n".join(f"  {task.id}: {task.title}" for task in made)
-    return ToolReply({"tasks": [brief(task) for task in made]}, text)
+    drafts = [new_task(one) for one in tasks]
+    added = AddedTasks(add(tx, drafts), []) if duplicates == "refuse" else add_new(tx, drafts)
+    said = [f"Added {len(added.tasks)} task(s):", *(f"  {task.id}: {task.title}" for task in added.tasks)]
+    if not added.skipped:
+        return ToolReply({"tasks": [brief(task) for task in added.tasks]}, "\n".join(said))
+    said += [f"Left out {len(added.skipped)} that exist:"]
+    said += [f"  {one.title}: {one.existing} {one.existing_title}" for one in added.skipped]
+    return ToolReply({"tasks": [brief(task) for task in added.tasks], "skipped": added.skipped}, "\n".join(said))
 
 
 @tool(
@@ -98,13 +108,14 @@ def task_update(
     id: TaskRef,  # noqa: A002
     *,
     status: Annotated[str | None, Meta(description="a new status, by the rules of task_status")] = None,
-    reason: Annotated[str, Meta(description="the result, or why; needed to block or cancel")] = "",
+    priority: Priority | None = None,
     depends_on: Annotated[Lines | str | None, Meta(description="ids it waits for; replaces the old ones")] = None,
+    reason: Annotated[str, Meta(description="the result, or why; needed to block or cancel")] = "",
     fence: Fence = None,
     **fields: Unpack[TaskChanges],
 ) -> ToolReply:
     """Changes a task. Fields that are not given stay; a list replaces the old one."""
-    changes = parse_changes(fields)
+    changes = parse_changes(fields) | ({} if priority is None else {"priority": parse_priority(priority)})
     task = store_tasks.update(tx, id, changes, fence=fence)
     if depends_on is not None:
         wanted = depends_on.replace(",", " ").split() if isinstance(depends_on, str) else depends_on
@@ -235,7 +246,7 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     task = found.task
     parts: list[str] = [f"{line(task)}\nstatus: {task.status}"]
     parts += [f"{name}: {value}" for name in ("description", "hints", "pseudocode") if (value := getattr(task, name))]
-    for name in ("acceptance_criteria", "context_files", "output_artifacts", "tags"):
+    for name in ("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers"):
         if value := getattr(task, name):
             parts.append(f"{name}: " + "; ".join(value))
     for title, related in (

@@ -1,0 +1,100 @@
+"""Runs in the store, what people send to them, and what waits for people."""
+
+from collections.abc import Sequence
+
+from binnacle.errors import NotFound
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.sessions import SESSIONS
+from binnacle.store.table import Table
+from binnacle.store.transaction import Reader, Writer
+from binnacle.work.run import Attention, RunId, RunMessage, RunRecord
+from binnacle.work.session import SessionRecord
+
+RUNS = Table("run", RunRecord, times=("created_at", "ended_at"))
+MESSAGES = Table("run_message", RunMessage, times=("created_at", "taken_at"))
+ATTENTIONS = Table("attention", Attention, json=("options",), times=("created_at", "answered_at"))
+
+RUN_PREFIX = "run-"
+
+
+def start(tx: Writer, name: str, *, feature: str | None, asked: str, asked_file: str) -> RunRecord:
+    """Adds a run."""
+    run = RunRecord(
+        id=RunId(fresh_id(tx, "run", RUN_PREFIX)),
+        name=name,
+        feature=feature,
+        asked=asked,
+        asked_file=asked_file,
+        created_at=tx.now,
+    )
+    RUNS.insert(tx, [RUNS.row(run)])
+    tx.record("run", run.id, "started", {"name": name})
+    return run
+
+
+def get(tx: Reader, run_id: str) -> RunRecord:
+    """The run with this id."""
+    found = RUNS.first(tx, "where id = ?", run_id)
+    if found is None:
+        raise NotFound(f"no run {run_id[:60]!r}", hint="it may belong to another project")
+    return found
+
+
+def find(tx: Reader, text: str) -> RunRecord:
+    """The run with this id, the newest with this name, or the one that drives this session."""
+    found = RUNS.first(tx, "where id = ? or name = ? order by number desc", text, text)
+    if found is None:
+        found = RUNS.first(tx, "where id = (select run from session where id = ?)", text)
+    if found is None:
+        raise NotFound(f"no run {text[:60]!r}", hint="it may belong to another project, or be older than this store")
+    return found
+
+
+def find_newest(tx: Reader, name: str) -> RunRecord | None:
+    """The newest run of a name, ended or not."""
+    return RUNS.first(tx, "where name = ? order by number desc", name)
+
+
+def list_runs(tx: Reader, *, limit: int = 50) -> list[RunRecord]:
+    """The newest runs, newest first."""
+    return RUNS.select(tx, "order by number desc limit ?", limit)
+
+
+def list_sessions(tx: Reader, run_id: str) -> list[SessionRecord]:
+    """The sessions of a run's workers, on all machines."""
+    return SESSIONS.select(tx, "where run = ? order by number", run_id)
+
+
+def update(tx: Writer, run_id: str, **columns: object) -> RunRecord:
+    """Changes columns of a run."""
+    RUNS.update(tx, columns, "id = ?", run_id)
+    return get(tx, run_id)
+
+
+def end(tx: Writer, run_id: str, *, why: str, said: str, seconds: float) -> RunRecord:
+    """Notes that a run has ended on this machine, why, and how long it took this time."""
+    seconds = round(get(tx, run_id).seconds + seconds, 3)
+    run = update(tx, run_id, status="ended", why=why, said=said, seconds=seconds, ended_at=tx.now)
+    tx.record("run", run.id, "ended", {"why": why, "said": said[:200]})
+    return run
+
+
+def reopen(tx: Writer, run_id: str) -> RunRecord:
+    """Notes that a run goes on."""
+    if get(tx, run_id).status == "active":
+        return get(tx, run_id)
+    run = update(tx, run_id, status="active", why="", said="", is_paused=False, ended_at=None)
+    tx.record("run", run.id, "reopened", {})
+    return run
+
+
+def take_messages(tx: Writer, run_id: str, session_ids: Sequence[str]) -> list[RunMessage]:
+    """The messages for a run's process that were not taken yet, oldest first.
+
+    A message for one session is taken only where that session is.
+    """
+    found = MESSAGES.select(tx, "where run = ? and taken_at is null order by number", run_id)
+    ours = [one for one in found if one.session is None or one.session in session_ids]
+    for one in ours:
+        MESSAGES.update(tx, {"taken_at": tx.now}, "number = ?", one.number)
+    return ours

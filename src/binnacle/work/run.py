@@ -1,0 +1,90 @@
+"""Runs: agents that work until what was asked for is done; what people send to them, and what waits for people."""
+
+from datetime import datetime
+from typing import Literal, NewType
+
+from msgspec import Struct
+
+RunId = NewType("RunId", str)
+
+MessageKind = Literal["pause", "resume", "message", "stop"]
+"""What people can want of a run."""
+
+AttentionKind = Literal["permission", "question", "review", "stuck", "ended"]
+"""Why something waits for a person: an agent wants to do what its policy does not allow, asks something, wants a
+review, gave up on a task; or a run ended."""
+
+AttemptOutcome = Literal[
+    "", "done", "partial", "blocked", "question", "unfinished", "failed", "conflict", "repeating", "limit", "stopped"
+]
+"""What an attempt led to. Empty while it is under way; `done` when the task is closed; `unfinished` if the agent ended
+without a report; `failed` if the agent failed; `repeating` if it did the same again and again; `limit` if it took too
+much; `stopped` if the run was stopped, which does not count as an attempt."""
+
+
+class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run in the store, by whatever machines it is driven."""
+
+    id: RunId
+    name: str
+    feature: str | None = None
+    asked: str = ""
+    """The specification, whole."""
+
+    asked_file: str = ""
+    base: str = ""
+    """The commit from which it began."""
+
+    branch: str = ""
+    """The branch in which its changes come together; empty if it works in the person's folder."""
+
+    remote: str = ""
+    """The git remote by which its machines exchange their work."""
+
+    status: Literal["active", "ended"] = "active"
+    why: str = ""
+    """Why it ended last, in a word."""
+
+    said: str = ""
+    """The same, in a sentence."""
+
+    is_paused: bool = False
+    seconds: float = 0.0
+    """How long it was driven, over all machines and resumes."""
+
+    created_at: datetime
+    ended_at: datetime | None = None
+
+
+class RunMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person wants of a run, from wherever they are."""
+
+    number: int
+    run: RunId
+    session: str | None = None
+    """Whose agent it is for; None for all."""
+
+    kind: MessageKind
+    body: str = ""
+    sent_by: str
+    created_at: datetime
+    taken_at: datetime | None = None
+
+
+class Attention(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that waits for a person: one entry for one cause."""
+
+    id: str
+    run: str | None = None
+    session: str | None = None
+    task_id: str | None = None
+    kind: AttentionKind
+    title: str
+    body: str = ""
+    """What happened, and what was tried; for a permission, the command or the change."""
+
+    options: tuple[str, ...] = ()
+    created_at: datetime
+    answer: str = ""
+    answered_by: str | None = None
+    answered_at: datetime | None = None

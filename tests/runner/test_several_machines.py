@@ -1,0 +1,126 @@
+"""One run on two machines: two clones of one repository, a bare one between them, and one PostgreSQL."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from demo_commands import MISBEHAVING_AGENT
+from runner.repositories import Repository
+from runner.runs import Runs, last_event, marked_processes
+
+AGENT = f"{shlex.join(MISBEHAVING_AGENT)} --misbehave slow=0.02"
+WORDS = ("spec.md", "--agent", AGENT, "--approve", "all", "--workers", "2")
+
+TASKS = 5
+SPEC = "# Words\n\n## Tasks\n\n" + "".join(
+    f"- Add the word w{number}{f' (depends on {number - 2})' if number > 2 else ''}\n"
+    f"  ```python w{number}.py\n{f'  import w{number - 2}' if number > 2 else ''}\n  WORD = {number}\n  ```\n"
+    for number in range(1, TASKS + 1)
+)
+"""Tasks that need the files of others, each on whatever machine."""
+
+TEST = "\n".join(f"import w{number}" for number in range(1, TASKS + 1)) + "\n"
+
+
+@pytest.fixture
+def machines(tmp_path, monkeypatch, postgres_place) -> tuple[Runs, Runs]:
+    monkeypatch.setenv("BN_STORE_URL", postgres_place.where)
+    monkeypatch.setenv("BN_STORE_SCHEMA", postgres_place.schema)
+    monkeypatch.setenv("BN_CLAIM_MINUTES", "0.1")
+    monkeypatch.setenv("BN_TEST_MARK", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.delenv("BN_AGENT_ID", raising=False)
+    first = Repository.new(tmp_path / "one", {"spec.md": SPEC})
+    git(tmp_path, "clone", "--quiet", "--bare", str(first.path), "shared.git")
+    git(first.path, "remote", "add", "origin", str(tmp_path / "shared.git"))
+    git(tmp_path, "clone", "--quiet", str(tmp_path / "shared.git"), "two")
+    return Runs(first, tmp_path), Runs(Repository(tmp_path / "two"), tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path):
+    yield
+    until = time.monotonic() + 20
+    while (left := marked_processes(f"BN_TEST_MARK={tmp_path}")) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not left
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def begin(machine: Runs, *more: str) -> "subprocess.Popen[bytes]":
+    """Each machine has its own folder for what is not in the database."""
+    return machine.command(*WORDS, *more, BN_DATA_DIR=f"{machine.repo.path}.data")
+
+
+def check_whole(*machines: Runs) -> None:
+    """Both have the same complete tree, and it passes its test."""
+    trees = {git(one.repo.path, "rev-parse", "HEAD^{tree}") for one in machines}
+    assert len(trees) == 1
+    for one in machines:
+        assert one.repo.status == ""
+        subprocess.run([sys.executable, "-c", TEST], cwd=one.repo.path, check=True)
+
+
+def test_both_have_the_whole_product_in_the_end(machines, monkeypatch):
+    running = [begin(one, "--remote", "origin") for one in machines]
+    for process in running:
+        told, errors = process.communicate(timeout=110)
+        assert last_event(told)["why"] == "complete", (told[-2000:], errors)
+    check_whole(*machines)
+    monkeypatch.setenv("BN_DATA_DIR", f"{machines[0].repo.path}.data")
+    assert machines[0].times("done") == dict.fromkeys(machines[0].tasks(), 1)
+
+
+def test_one_that_is_killed_in_the_middle_of_a_merge_holds_nobody_up(machines, tmp_path, monkeypatch):
+    """The hook of its repository kills it when it pushes a merge to the branch of the run, which goes through."""
+    first, second = machines
+    flag = tmp_path / "flag"
+    hook = first.repo.path / ".git/hooks/pre-push"
+    hook.write_text(f"""#!/bin/sh
+while read local commit remote before; do
+    case "$remote $before" in
+        *" 0000"*) ;;
+        "refs/heads/bn/spec/run "*) [ -e {flag} ] || {{ touch {flag}; kill -9 $(cat {tmp_path}/pid); }};;
+    esac
+done
+exit 0
+""")
+    hook.chmod(0o755)
+    victim = begin(first, "--remote", "origin")
+    (tmp_path / "pid").write_text(str(victim.pid))
+    other = begin(second, "--remote", "origin")
+    victim.communicate(timeout=60)
+    assert victim.returncode == -signal.SIGKILL
+    assert flag.exists()
+    told, errors = other.communicate(timeout=110)
+    assert last_event(told)["why"] == "complete", (told[-3000:], errors)
+    again, errors = begin(first, "--remote", "origin").communicate(timeout=110)
+    assert last_event(again)["why"] in ("complete", "no_ready_task"), errors
+    check_whole(*machines)
+    monkeypatch.setenv("BN_DATA_DIR", f"{first.repo.path}.data")
+    assert set(first.times("done").values()) == {1}
+
+
+def test_without_a_common_remote_the_second_is_refused(machines):
+    first, second = machines
+    running = begin(first)
+    assert running.stdout is not None
+    try:
+        assert running.stdout.readline()
+        told, errors = begin(second).communicate(timeout=60)
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.communicate(timeout=60)
+    assert told == b""
+    assert b"works in another checkout too" in errors
+    assert b"bn config set run.remote origin" in errors
+    assert not os.path.exists(second.repo.path / "w1.py")
