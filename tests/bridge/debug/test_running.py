@@ -1,6 +1,7 @@
 """Programs are started, stepped through, left running and ended."""
 
 import asyncio
+import re
 from importlib.metadata import version
 
 import pytest
@@ -152,11 +153,11 @@ def test_a_stop_ends_the_program_and_all_it_started(desk):
     process = desk("debug.status")["sessions"][0]["process"]
 
     async def child() -> int:
-        text = ""
-        while "child" not in text:
-            text = str((await desk.ask("dap.summary"))["lastLines"])
+        while True:
+            lines = (await desk.ask("dap.summary"))["lastLines"]
+            if found := re.search(r"child (\d+)'", str(lines)):
+                return int(found[1])
             await asyncio.sleep(0.02)
-        return int(text.split("child")[1].strip("' ]"))
 
     started = desk.run(child())
     assert is_there(process)
