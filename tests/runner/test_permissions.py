@@ -9,6 +9,7 @@ import pytest
 from binnacle.runner.agents.permissions import (
     APPROVALS,
     OwnTools,
+    PermissionAnswer,
     PermissionDecision,
     PermissionRequest,
     by_policy,
@@ -45,13 +46,10 @@ class TestPolicies:
         assert answer("all", request("execute")).is_allowed
         assert not answer("none", request("read")).is_allowed
 
-    @pytest.mark.parametrize("allow", [True, False])
-    def test_ask_asks_the_person(self, allow):
-        async def person(_: PermissionRequest) -> bool:
-            return allow
-
-        decision = answer("ask", request("execute"), person)
-        assert (decision.is_allowed, decision.by) == (allow, "person")
+    @pytest.mark.parametrize("said", ["yes", "no", "always"])
+    def test_ask_asks_the_person(self, said):
+        decision = answer("ask", request("execute"), Person(said))
+        assert (decision.is_allowed, decision.by) == (said != "no", "person")
 
     def test_with_nobody_to_ask_nothing_is_allowed(self):
         decision = answer("ask", request("read"))
@@ -247,9 +245,83 @@ class TestSentences:
     @pytest.mark.parametrize("approve", APPROVALS)
     def test_an_agent_is_told_to_commit_only_where_nobody_else_does_and_it_may(self, approve):
         told = " ".join(policy_sentences(approve, commands=[], commits=False))
-        assert ("Commit what you changed" in told) is (answer(approve, request("execute"), person=yes).is_allowed)
+        assert ("Commit what you changed" in told) is (
+            answer(approve, request("execute"), person=Person("yes")).is_allowed
+        )
         assert "Do not commit" in " ".join(policy_sentences(approve, commands=[], commits=True))
 
 
-async def yes(asked: PermissionRequest) -> bool:
-    return True
+class Person:
+    """Says the same to every request, and counts them."""
+
+    def __init__(self, said: PermissionAnswer) -> None:
+        self.said: PermissionAnswer = said
+        self.asked = 0
+
+    async def __call__(self, _: PermissionRequest) -> PermissionAnswer:
+        self.asked += 1
+        return self.said
+
+
+def call(kind: str, title: str, given: Any = None, *, tool: str = "") -> PermissionRequest:
+    """A request with what the agent has sent about the call."""
+    options = tuple(acp.PermissionOption(option_id=f"id-{one}", kind=one) for one in ALL)
+    return PermissionRequest(
+        tool_call_id="c", title=title, kind=kind, name=tool or title, is_named=bool(tool),
+        input=given, has_input=given is not None, options=options,
+    )  # fmt: skip
+
+
+class TestAlways:
+    """What a person allows for the rest of the run: the same, and nothing more."""
+
+    def ask_both(self, first: PermissionRequest, second: PermissionRequest) -> tuple[int, PermissionDecision]:
+        person = Person("always")
+
+        async def go() -> PermissionDecision:
+            policy = by_policy("ask", own=lambda: OWN, person=person)
+            assert (await policy(first)).is_allowed
+            return await policy(second)
+
+        decision = asyncio.run(go())
+        return person.asked, decision
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            (call("execute", "tests", {"command": "make test"}), call("execute", "again", {"command": "make test"})),
+            (
+                call("execute", "x", {"command": "make test", "description": "one"}, tool="Bash"),
+                call("execute", "x", {"command": "make test", "description": "two"}, tool="Bash"),
+            ),
+            (call("execute", "make test"), call("execute", "make test")),
+            (call("edit", "Edit a", {"path": "a"}, tool="Edit"), call("edit", "Edit b", {"path": "b"}, tool="Edit")),
+        ],
+    )
+    def test_the_same_command_and_the_same_tool_for_changing_files(self, first, second):
+        asked, decision = self.ask_both(first, second)
+        assert (asked, decision.is_allowed, decision.by) == (1, True, "person, always")
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            (call("execute", "x", {"command": "make test"}), call("execute", "x", {"command": "make test; rm -rf ."})),
+            (call("execute", "x", {"command": "ls"}), call("execute", "x", {"command": "ls", "cwd": "/"})),
+            (call("execute", "x", {"command": "ls"}, tool="Bash"), call("execute", "x", {"command": "ls"}, tool="Sh")),
+            (call("execute", "make test"), call("execute", "make test && make release")),
+            (call("delete", "x", {"path": "a"}, tool="Delete"), call("delete", "x", {"path": "b"}, tool="Delete")),
+            (call("fetch", "x", {"url": "a"}, tool="Fetch"), call("fetch", "x", {"url": "b"}, tool="Fetch")),
+            (call("edit", "Edit a", {"path": "a"}), call("edit", "Edit b", {"path": "b"})),
+            (call("read", "x", {}, tool="Editor"), call("edit", "x", {}, tool="Editor")),
+        ],
+    )
+    def test_everything_else_is_asked_again(self, first, second):
+        asked, decision = self.ask_both(first, second)
+        assert (asked, decision.by) == (2, "person")
+
+    def test_a_call_that_was_too_long_to_keep_is_asked_again(self):
+        unknown = PermissionRequest(
+            tool_call_id="c", title="x", kind="execute", has_input=True, options=request().options
+        )
+        asked, _ = self.ask_both(unknown, unknown)
+        assert asked == 2

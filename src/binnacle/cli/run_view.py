@@ -15,7 +15,7 @@ from binnacle.cli.run_lines import RunLines
 from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError
 from binnacle.runner import run_events
-from binnacle.runner.agents.permissions import PermissionRequest
+from binnacle.runner.agents.permissions import PermissionAnswer, PermissionRequest
 from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import RunEvent
 
@@ -26,6 +26,9 @@ INPUT_LIMIT = 2000
 """Characters of a line that a person types."""
 
 ENTER, BACKSPACE, ESCAPE, INTERRUPT = ("\r", "\n"), ("\x7f", "\b"), "\x1b", "\x03"
+
+ANSWERS: dict[str, PermissionAnswer] = {"y": "yes", "n": "no", "a": "always"}
+"""What a person says to a request for permission, by key."""
 
 Add = Callable[[str], Awaitable[None]]
 """Adds a task or a note to the run."""
@@ -58,11 +61,12 @@ class LiveView:
             self._lines.tell(event)
         self._draw()
 
-    async def ask(self, request: PermissionRequest) -> bool:
+    async def ask(self, request: PermissionRequest) -> PermissionAnswer:
         """Asks the person whether an agent may do something."""
         what = request.title or request.name or request.kind
         where = f" ({', '.join(request.paths)})" if request.paths else ""
-        return await self._key(f"may the agent do this? {what}{where}  y yes · n no:", "yn") == "y"
+        said = await self._key(f"may the agent do this? {what}{where}  y yes · n no · a always:", "yna")
+        return ANSWERS[said]
 
     async def _key(self, question: str, keys: str) -> str:
         async with self._asking:

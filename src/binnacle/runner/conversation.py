@@ -1,12 +1,14 @@
 """The conversation with the agent of one iteration: prompts, updates, and answers to its requests."""
 
 import asyncio
+from dataclasses import replace
 
 from binnacle.runner import run_events
 from binnacle.runner.agents.acp_session import AcpSession
 from binnacle.runner.agents.permissions import AskPermission, PermissionDecision, PermissionRequest
 from binnacle.runner.agents.turn import Turn
 from binnacle.runner.iteration_spending import IterationSpending
+from binnacle.runner.ports import Worker
 from binnacle.runner.repetition import RepetitionWatch
 from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import Tell
@@ -30,7 +32,8 @@ class Conversation:
         self,
         session: AcpSession,
         *,
-        worker: int,
+        worker: Worker,
+        task: str,
         tell: Tell,
         transcript: Transcript,
         decide: AskPermission,
@@ -38,9 +41,10 @@ class Conversation:
         spent: IterationSpending,
         cost_left: float | None = None,
     ) -> None:
-        """`cost_left` is what the agent's task may still cost."""
+        """`task` is the task of the agent, if it has one; `cost_left` is what it may still cost."""
         self._session = session
-        self._worker = worker
+        self._worker = worker.number
+        self._worker_session, self._task = worker.session, task
         self._tell = tell
         self._transcript = transcript
         self._decide = decide
@@ -167,7 +171,7 @@ class Conversation:
         return [self._spent.as_event(self._worker)]
 
     async def _ask(self, request: PermissionRequest) -> PermissionDecision:
-        decision = await self._decide(request)
+        decision = await self._decide(replace(request, session=self._worker_session, task=self._task))
         self._transcript.record_decision(request, decision)
         self._tell(
             run_events.PermissionDecided(

@@ -155,7 +155,8 @@ async def _run_agent(
         spent.begin(was_loaded=session.was_loaded)
         conversation = Conversation(
             session,
-            worker=worker.number,
+            worker=worker,
+            task=order.task,
             tell=context.tell,
             transcript=transcript,
             decide=context.decide,

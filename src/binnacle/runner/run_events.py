@@ -87,7 +87,7 @@ class PermissionDecided(RunEvent, frozen=True, kw_only=True, tag="permission"):
     kind: str = ""
     is_allowed: bool
     by: str
-    """`policy` or `person`."""
+    """`policy`, `person`, or `person, always`."""
 
 
 class HookRan(RunEvent, frozen=True, kw_only=True, tag="hook"):

@@ -4,6 +4,7 @@ Agents name the answers differently, so we choose one by its kind. The tools of 
 person chose them when they started the run, and the work model refuses what they must not do.
 """
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,11 @@ class PermissionRequest:
 
     paths: tuple[str, ...] = ()
     options: tuple[acp.PermissionOption, ...] = ()
+    session: str = ""
+    """The session whose agent asks."""
+
+    task: str = ""
+    """The task that it works on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,13 +59,16 @@ class PermissionDecision:
     """The id of the agent's option. `None` if it offers none for this: then the answer is "cancelled"."""
 
     by: str
-    """`own tool`, `policy` or `person`."""
+    """`own tool`, `policy`, `person`, or `person, always` if a person allowed the same before."""
 
+
+PermissionAnswer = Literal["yes", "no", "always"]
+"""What a person answers. `always` allows the same for the rest of the run: see `same_request`."""
 
 AskPermission = Callable[[PermissionRequest], Awaitable[PermissionDecision]]
 """Decides on a request."""
 
-AskPerson = Callable[[PermissionRequest], Awaitable[bool]]
+AskPerson = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
 """Asks a person whether a request is allowed."""
 
 
@@ -150,17 +159,51 @@ def is_quoted_in(value: Any, name: str, *, kind: str) -> bool:
     return False
 
 
+VARIABLE_INPUT = frozenset({"description", "explanation", "timeout"})
+"""Parts of an input that say nothing about what is done."""
+
+
+def same_request(request: PermissionRequest) -> str | None:
+    """What two requests have in common if "always" for one allows the other; None if it allows no other.
+
+    A change of files that can be reverted is the same if its tool is the same. Everything else, a command above all, is
+    the same only if its complete input is.
+    """
+    if request.is_named and request.kind in EDIT_KINDS:
+        what: Any = None
+    elif request.has_input:
+        if request.input is None:
+            return None
+        given = request.input
+        what = {k: v for k, v in given.items() if k not in VARIABLE_INPUT} if isinstance(given, dict) else given
+    else:
+        what = request.title
+    name = request.name if request.is_named else ""
+    return json.dumps([request.kind, name, what], sort_keys=True, default=str)
+
+
 def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerson | None = None) -> AskPermission:
     """Decides as the person chose with `--approve`. `ask` without a person allows nothing.
 
-    `own` is called for every request: the tools of a session may change.
+    `own` is called for every request: the tools of a session may change. What a person allows always is remembered as
+    long as the result is used.
     """
+    always: set[str] = set()
+
+    async def ask(request: PermissionRequest, ask_person: AskPerson) -> PermissionDecision:
+        same = same_request(request)
+        if same in always:
+            return decide(request, allow=True, by="person, always")
+        said = await ask_person(request)
+        if said == "always" and same is not None:
+            always.add(same)
+        return decide(request, allow=said != "no", by="person")
 
     async def decide_one(request: PermissionRequest) -> PermissionDecision:
         if own().has(request):
             return decide(request, allow=True, by="own tool")
         if approve == "ask" and person is not None:
-            return decide(request, allow=await person(request), by="person")
+            return await ask(request, person)
         allow = approve == "all" or (approve == "edits" and request.kind in EDIT_KINDS)
         return decide(request, allow=allow, by="policy")
 
