@@ -26,6 +26,17 @@ def test_a_folder_outside_of_any_repository_has_no_root(tmp_path):
     assert run(Git(str(tmp_path / "plain")).root()) is None
 
 
+def test_a_repository_without_a_working_tree_has_no_root(repo):
+    assert run(Git(str(repo.path / ".git")).root()) is None
+
+
+def test_a_repository_that_git_does_not_use_is_said(repo, git):
+    """It is not taken for a folder without git, in which nothing would be committed."""
+    (repo.path / ".git/config").write_text("[broken\n")
+    with pytest.raises(GitError, match="bad config"):
+        run(git.root())
+
+
 def test_the_root_is_found_from_within(repo):
     assert run(Git(str(repo.path / "docs")).root()) == str(repo.path.resolve())
 

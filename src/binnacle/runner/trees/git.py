@@ -64,6 +64,9 @@ _QUIET = {
 _SETTINGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false")
 """Options without which git leaves background processes."""
 
+_OUTSIDE = ("not a git repository", "must be run in a work tree")
+"""What git says outside of a working tree."""
+
 MERGE = "a merge"
 _UNFINISHED = {
     "MERGE_HEAD": MERGE,
@@ -171,8 +174,14 @@ class Git:
         return ran
 
     async def root(self) -> str | None:
-        """The top of the working tree; None outside of one."""
+        """The top of the working tree; None outside of one.
+
+        Raises:
+            GitError: there is one, and git does not use it, such as that of another user.
+        """
         ran = await self.run("rev-parse", "--show-toplevel")
+        if ran.code and not any(said in ran.err for said in _OUTSIDE):
+            raise git_failure("rev-parse", ran)
         return ran.line or None if ran.code == 0 else None
 
     async def head(self) -> str | None:
