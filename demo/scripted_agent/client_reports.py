@@ -64,9 +64,9 @@ class Call:
         """Says what came of it."""
         self.text, self.failed = text, failed
 
-    def changed(self, path: str, before: str | None, after: str) -> None:
+    def changed(self, change: ToolContent) -> None:
         """Says that it changed a file."""
-        self.content = (ToolContent(type="diff", path=path, old_text=before, new_text=after),)
+        self.content = (change,)
 
 
 class ClientReports:
@@ -111,9 +111,18 @@ class ClientReports:
 
     @asynccontextmanager
     async def call(
-        self, title: str, kind: ToolKind, *, given: Any = None, at: Sequence[Location] = (), ask: bool = False
+        self,
+        title: str,
+        kind: ToolKind,
+        *,
+        given: Any = None,
+        at: Sequence[Location] = (),
+        change: ToolContent | None = None,
+        ask: bool = False,
     ) -> AsyncIterator[Call]:
         """Tells of a tool call from its beginning to its end; with `ask`, once the client has allowed it.
+
+        `change` is what it will do to a file.
 
         Raises:
             Rejected: it has not.
@@ -124,6 +133,7 @@ class ClientReports:
                 title=title,
                 kind=kind,
                 status="pending" if ask else "in_progress",
+                content=(change,) if change else None,
                 locations=tuple(at) or None,
                 raw_input=given,
             )

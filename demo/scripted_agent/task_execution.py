@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from binnacle.processes.keeper import Keeper
-from binnacle.wire.acp import Location
+from binnacle.wire.acp import Location, ToolContent
 from scripted_agent.client_reports import ClientReports
 from scripted_agent.code_edits import both_sides, merged, place, read, write
 from scripted_agent.commands import run
@@ -125,10 +125,13 @@ class TaskExecutor:
         await self._pace()
         file = place(self._folder, path)
         at = [Location(path=file, line=line)]
-        async with self._reports.call(f"Edit {path}", "edit", given={"path": path}, at=at, ask=True) as call:
+        change = ToolContent(type="diff", path=file, old_text=before, new_text=after)
+        async with self._reports.call(
+            f"Edit {path}", "edit", given={"path": path}, at=at, change=change, ask=True
+        ) as call:
             write(file, after)
             self._changed.append(path)
-            call.changed(file, before, after)
+            call.changed(change)
             call.ended(f"wrote {path}")
 
     async def _command(self, block: Block) -> str:

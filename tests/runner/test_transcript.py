@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.runner import transcript as module
+from binnacle.runner.agents.call_details import MAX_DETAIL_CHARACTERS, diff_of
 from binnacle.runner.agents.permissions import PermissionRequest, decide
 from binnacle.runner.transcript import TRANSCRIPT_FILE, Transcript, TranscriptEntry, read_transcript
 from binnacle.wire import acp
@@ -63,6 +64,29 @@ def test_everything_of_a_turn_is_there_in_order(tmp_path):
     assert (entries[6].id, entries[6].status, entries[6].output) == ("c", "failed", "no")
     assert (entries[7].used, entries[7].cost) == (5, 0.25)
     assert (entries[8].text, entries[8].tokens) == ("end_turn", 7)
+
+
+def test_a_call_has_its_arguments_its_result_and_its_diff_each_once(tmp_path):
+    change = acp.ToolContent(type="diff", path="a.py", old_text="one\n", new_text="two\n")
+    answer = acp.ToolContent(type="content", content=acp.text_block("written"))
+    request = PermissionRequest(
+        tool_call_id="c",
+        title="Edit",
+        kind="edit",
+        diff=diff_of(acp.ToolCallFields(tool_call_id="c", content=(change,))),
+    )
+    with Transcript(str(tmp_path)) as transcript:
+        transcript.record_update(acp.ToolCallStarted(tool_call_id="c", title="Edit", kind="edit", raw_input={"n": 1}))
+        transcript.record_decision(request, decide(request, allow=True, by="person"))
+        transcript.record_update(acp.ToolCallChanged(tool_call_id="c", title="Edit", content=(change,)))
+        for _ in range(3):
+            transcript.record_update(
+                acp.ToolCallChanged(tool_call_id="c", title="Edit", status="completed", content=(change, answer))
+            )
+    begun, asked, ended = read_transcript(str(tmp_path))
+    assert (begun.title, begun.input, begun.diff) == ("Edit", '{"n":1}', "")
+    assert asked.diff == "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-one\n+two"
+    assert (ended.title, ended.status, ended.output, ended.diff) == ("", "completed", "written", "")
 
 
 def test_pieces_of_a_message_are_one_entry_until_something_else_comes(tmp_path):
@@ -122,7 +146,7 @@ def test_long_results_are_clipped(tmp_path):
     with Transcript(str(tmp_path)) as transcript:
         transcript.record_update(acp.ToolCallChanged(tool_call_id="c", status="completed", raw_output="x" * 1_000_000))
     (entry,) = read_transcript(str(tmp_path))
-    assert entry.output.endswith(f"… ({1_000_000 - module.MAX_VALUE_CHARACTERS} more characters)")
+    assert entry.output.endswith(f"… ({1_000_000 - MAX_DETAIL_CHARACTERS} more characters)")
 
 
 def test_an_iteration_that_floods_is_cut_and_the_next_is_not(tmp_path, monkeypatch):

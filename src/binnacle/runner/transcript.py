@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.private_files import make_private_folder
+from binnacle.runner.agents.call_details import clip, diff_of, text_of
 from binnacle.runner.agents.permissions import PermissionDecision, PermissionRequest
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import UNREADABLE, encode
@@ -28,14 +29,13 @@ MAX_JOINED_CHARACTERS = 8 << 10
 JOIN_WAIT_SECONDS = 2.0
 """Seconds that a piece of a message waits for the next one."""
 
-MAX_VALUE_CHARACTERS = 16 << 10
-"""Characters kept of a tool's input or output."""
+MAX_TITLE_CHARACTERS = 16 << 10
 
 MAX_ITERATION_BYTES = 64 << 20
 """Bytes of one iteration; the transcript of a flooding agent is cut here."""
 
 MAX_CALLS = 1000
-"""Tool calls whose status is remembered at the same time."""
+"""Tool calls of which is remembered what was recorded."""
 
 TEXT_KINDS = ("message", "thought")
 
@@ -61,7 +61,14 @@ class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     status: str = ""
     paths: tuple[str, ...] = ()
     input: str = ""
+    """The arguments of a tool call."""
+
     output: str = ""
+    """Its result."""
+
+    diff: str = ""
+    """Its change of files, as a unified diff."""
+
     steps: tuple[tuple[str, str], ...] = ()
     """The steps of a plan, each with its status."""
 
@@ -86,7 +93,7 @@ class Transcript:
         self._written = 0
         self._is_cut = False
         self._usage: acp.UsageUpdate | None = None
-        self._statuses: dict[str, str] = {}
+        self._recorded: dict[str, _RecordedCall] = {}
         self._waiting: list[str] = []
         self._waiting_kind = ""
         self._waiting_length = 0
@@ -108,7 +115,7 @@ class Transcript:
         self._iteration = number
         self._written = 0
         self._is_cut = False
-        self._statuses.clear()
+        self._recorded.clear()
         self._write("iteration")
 
     def record_prompt(self, text: str) -> None:
@@ -132,14 +139,16 @@ class Transcript:
                 self._write("usage", used=update.used, size=update.size, cost=cost)
 
     def record_decision(self, request: PermissionRequest, decision: PermissionDecision) -> None:
-        """Records the answer to a request for permission."""
+        """Records the answer to a request for permission, with what the request says for the first time."""
+        call = self._recorded_call(request.tool_call_id)
         self._write(
             "permission",
             id=request.tool_call_id,
-            title=request.title[:MAX_VALUE_CHARACTERS],
+            title=request.title[:MAX_TITLE_CHARACTERS],
             tool=request.kind,
             is_allowed=decision.is_allowed,
             by=decision.by,
+            **call.take_news({"input": text_of(request.input), "diff": request.diff}),
         )
 
     def record_end(self, stop_reason: str, *, tokens: int | None = None) -> None:
@@ -164,28 +173,29 @@ class Transcript:
             self.flush()
 
     def _tool(self, call: acp.ToolCallFields) -> None:
-        """Writes a line for the beginning of a call, for every change of its status, and for its result."""
-        output = _output(call)
-        status = call.status or ""
-        known = self._statuses.get(call.tool_call_id)
-        if known is not None and status in ("", known) and not output and not call.title:
-            return
-        if status in ("completed", "failed"):
-            self._statuses.pop(call.tool_call_id, None)
-        else:
-            self._statuses[call.tool_call_id] = status or known or ""
-            if len(self._statuses) > MAX_CALLS:
-                del self._statuses[next(iter(self._statuses))]
-        self._write(
-            "tool",
-            id=call.tool_call_id,
-            title=(call.title or "")[:MAX_VALUE_CHARACTERS],
-            tool=call.kind or "",
-            status=status,
-            paths=tuple(place.path for place in call.locations or ()),
-            input=_clip_value(call.raw_input),
-            output=output,
+        """Writes a line for the beginning of a call, and one for everything new about it."""
+        is_new = call.tool_call_id not in self._recorded
+        recorded = self._recorded_call(call.tool_call_id)
+        recorded.kind = call.kind or recorded.kind
+        news = recorded.take_news(
+            {
+                "title": (call.title or "")[:MAX_TITLE_CHARACTERS],
+                "tool": call.kind or "",
+                "status": call.status or "",
+                "paths": tuple(place.path for place in call.locations or ()),
+                "input": text_of(call.raw_input),
+                "output": _output(call),
+                "diff": diff_of(call, kind=recorded.kind),
+            }
         )
+        if is_new or news:
+            self._write("tool", id=call.tool_call_id, **news)
+
+    def _recorded_call(self, call_id: str) -> "_RecordedCall":
+        found = self._recorded.setdefault(call_id, _RecordedCall())
+        if len(self._recorded) > MAX_CALLS:
+            del self._recorded[next(iter(self._recorded))]
+        return found
 
     def _write(self, kind: str, **fields: Any) -> None:
         self.flush()
@@ -208,6 +218,20 @@ class Transcript:
         """Whether a writer before us was killed in the middle of a line, so that ours must begin a new one."""
         size = os.fstat(self._descriptor).st_size
         return size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
+
+
+class _RecordedCall:
+    """What was recorded of a tool call. Agents repeat themselves: only what is new is written."""
+
+    def __init__(self) -> None:
+        self.kind = ""
+        self._hashes: dict[str, int] = {}
+
+    def take_news(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Those of the fields that say something new."""
+        news = {name: value for name, value in fields.items() if value and self._hashes.get(name) != hash(value)}
+        self._hashes |= {name: hash(value) for name, value in news.items()}
+        return news
 
 
 def read_transcript(folder: str, *, iteration: int | None = None) -> Iterator[TranscriptEntry]:
@@ -247,24 +271,5 @@ def _entries(folder: str) -> Iterator[TranscriptEntry]:
 
 def _output(call: acp.ToolCallFields) -> str:
     """The output of a call, as text for people."""
-    texts = []
-    for part in call.content or ():
-        if part.content is not None and part.content.text:
-            texts.append(part.content.text)
-        elif part.path is not None:
-            texts.append(f"(changed {part.path})")
-    return _clip("\n".join(texts)) if texts else _clip_value(call.raw_output)
-
-
-def _clip_value(value: Any) -> str:
-    if not value:
-        return ""
-    return _clip(value if isinstance(value, str) else encode(value).decode())
-
-
-def _clip(text: str) -> str:
-    return (
-        text
-        if len(text) <= MAX_VALUE_CHARACTERS
-        else f"{text[:MAX_VALUE_CHARACTERS]}… ({len(text) - MAX_VALUE_CHARACTERS} more characters)"
-    )
+    texts = [part.content.text for part in call.content or () if part.content is not None and part.content.text]
+    return clip("\n".join(texts)) if texts else text_of(call.raw_output)

@@ -42,6 +42,12 @@ class PermissionRequest:
     """Whether the name occurs in the input or in a path: then it is a command or a file, not a tool."""
 
     paths: tuple[str, ...] = ()
+    diff: str = ""
+    """The change of files that it makes, as a unified diff, if the agent says it."""
+
+    command: str = ""
+    """The command line that it runs, if it does."""
+
     options: tuple[acp.PermissionOption, ...] = ()
     session: str = ""
     """The session whose agent asks."""

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
+from binnacle.runner.agents.call_details import command_of, diff_of
 from binnacle.runner.agents.permissions import PermissionRequest, is_quoted_in
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import encode
@@ -60,8 +61,12 @@ class SeenToolCalls:
             is_quoted=before.is_quoted or is_quoted_in([call.raw_input, *paths], name.strip(), kind=kind),
             input=_limit_size(call.raw_input) or before.input,
             paths=paths,
+            diff=diff_of(call, kind=kind) or before.diff,
+            command=(command_of(call.raw_input) or before.command) if kind == "execute" else "",
         )
-        self._known[call.tool_call_id] = known
+        # A call that has ended asks for nothing any more, and diffs are large.
+        has_ended = call.status in ("completed", "failed")
+        self._known[call.tool_call_id] = replace(known, diff="", command="") if has_ended else known
         if len(self._known) > MAX_CALLS:
             self._known.popitem(last=False)
         return known
