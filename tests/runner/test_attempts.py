@@ -248,3 +248,18 @@ agent.done()
         assert (ended.why, ended.iterations) == ("complete", 2)
         assert len(play.runs.kinds(run_events.AgentStarted)) == 2
         assert {event.worker for event in play.runs.kinds(run_events.AgentStarted)} == {1}
+
+
+class TestPersonBranch:
+    """A person who has changes in their folder is told where the work is."""
+
+    def test_a_branch_that_could_not_follow_is_named_at_the_end(self, play):
+        play.add(NewTask(title="Write it"))
+        play.runs.repo.write({"readme.md": "mine\n"})
+        ended = play.run('agent.write("new.py", "")\nagent.done()', workers=2)
+        assert ended.why == "complete"
+        assert "uncommitted changes in readme.md" in ended.behind
+        assert f"git -C {play.runs.repo.path} merge bn/words/run" in ended.behind
+        assert (play.runs.repo.path / "readme.md").read_text() == "mine\n"
+        play.runs.repo.git("merge", "--quiet", "bn/words/run")
+        assert (play.runs.repo.path / "new.py").exists()

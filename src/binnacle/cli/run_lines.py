@@ -143,5 +143,7 @@ def show_end(ended: RunEnded, screen: Screen) -> None:
     screen.line(rest)
     for branch in ended.kept:
         screen.line(f"not merged: {branch}")
+    if ended.behind:
+        screen.line(ended.behind)
     if ended.hint:
         screen.line(f"{screen.styled('hint:', 'cyan')} {ended.hint}")

@@ -305,6 +305,7 @@ class RunLoop:
             tokens=self._context.spent.tokens,
             cost=self._context.spent.cost,
             kept=tuple(kept),
+            behind=self._trees.behind,
         )
         try:
             why = "" if reason.why == "complete" else f"{reason.why}: {reason.said}"

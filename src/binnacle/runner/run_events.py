@@ -192,6 +192,9 @@ class RunEnded(RunEvent, frozen=True, kw_only=True, tag="run_ended"):
     kept: tuple[str, ...] = ()
     """Branches that were not merged."""
 
+    behind: str = ""
+    """Why the person's branch does not have everything, and how to bring it in."""
+
 
 Tell = Callable[[RunEvent], None]
 """Takes every event as it happens."""
