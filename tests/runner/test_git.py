@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from binnacle.errors import GitError, Refused
-from binnacle.runner.trees.git import Git, commit_message
+from binnacle.git.command import Git, commit_message
 from runner.repositories import Repository
 
 

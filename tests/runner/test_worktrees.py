@@ -17,8 +17,8 @@ import pytest
 
 import binnacle.runner.trees
 from binnacle.errors import InvalidInput, Refused
+from binnacle.git.command import Git
 from binnacle.runner.trees import run_trees
-from binnacle.runner.trees.git import Git
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees
 from runner.repositories import Repository

@@ -15,6 +15,7 @@ from binnacle.app.prompt_templates import with_template
 from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
+from binnacle.git.command import Git
 from binnacle.plan.prompt_data import RunSituation
 from binnacle.plan.recipe_limits import limits_of
 from binnacle.plan.recipe_loader import load_recipe
@@ -37,7 +38,6 @@ from binnacle.runner.run_context import RunContext
 from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import RunEnded, Tell
 from binnacle.runner.run_store import RunStore, retry_during_outage
-from binnacle.runner.trees.git import Git
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
 from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.http_listener import bind, serve_http

@@ -15,6 +15,7 @@ from functools import partial
 from typing import NamedTuple, assert_never
 
 from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed, RemoteUnreachable
+from binnacle.git.command import commit_message
 from binnacle.plan.prompt_data import RunSituation
 from binnacle.runner import run_events
 from binnacle.runner.end_rules import MAX_FAILURES, EndKind, EndReason
@@ -22,7 +23,6 @@ from binnacle.runner.iteration import FinishedIteration, IterationOrder, iterate
 from binnacle.runner.outage import OutageWait
 from binnacle.runner.ports import Stage, Worker
 from binnacle.runner.run_context import RunContext
-from binnacle.runner.trees.git import commit_message
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge, PreparedTree
 from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import ClaimedAttempt

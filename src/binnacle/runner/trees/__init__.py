@@ -11,6 +11,5 @@ conflict_notes    the conflicts that are begun in trees
 tree_moves        moves a tree from one commit to another, so that a kill in between can be repaired
 repository_lock   one change of trees and branches at a time
 commits           merges commits, and says which has which
-git               runs `git`, with a timeout and without a terminal
 file_lock         a lock on a file that ends with its holder
 """

@@ -6,7 +6,7 @@ Nothing here touches a file of a working tree or moves a branch.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from binnacle.runner.trees.git import Git, git_failure
+from binnacle.git.command import Git, git_failure
 
 TASK_TRAILER = "Task"
 """The line at the end of a commit's message that names its task."""

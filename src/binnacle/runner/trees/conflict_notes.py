@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from binnacle.config.atomic_write import write_atomically
-from binnacle.runner.trees.git import Git
+from binnacle.git.command import Git
 
 _MARKERS = (b"<<<<<<< ", b">>>>>>> ")
 

@@ -21,9 +21,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from typing import NamedTuple
 
 from binnacle.errors import GitError, TimedOut
+from binnacle.git.command import Git
 from binnacle.runner.trees.commits import JoinConflict, find_branch, has_commit, join_commits, set_branch
 from binnacle.runner.trees.file_lock import hold_lock
-from binnacle.runner.trees.git import Git
 from binnacle.runner.trees.person_checkout import PersonCheckout
 from binnacle.runner.trees.remote_branches import RemoteBranches
 from binnacle.runner.trees.repository_lock import RepositoryLock

@@ -12,9 +12,9 @@ import os
 import shutil
 from tempfile import TemporaryDirectory
 
+from binnacle.git.command import MERGE, Git
 from binnacle.runner.trees.commits import resolve
 from binnacle.runner.trees.conflict_notes import delete_note
-from binnacle.runner.trees.git import MERGE, Git
 
 PARKED = "refs/binnacle/parked"
 

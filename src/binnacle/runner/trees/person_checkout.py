@@ -4,8 +4,8 @@ A branch that is checked out moves with its files, and only if the person has no
 for it: what could not be moved is moved later, or by the person.
 """
 
+from binnacle.git.command import Git
 from binnacle.runner.trees.commits import find_branch, has_commit, set_branch
-from binnacle.runner.trees.git import Git
 from binnacle.runner.trees.repository_lock import RepositoryLock
 from binnacle.runner.trees.tree_moves import TreeMove
 from binnacle.runner.trees.worktree_list import is_rebasing, list_worktrees

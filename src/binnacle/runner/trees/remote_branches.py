@@ -6,8 +6,8 @@ and then somebody else was faster.
 """
 
 from binnacle.errors import GitError, RemoteUnreachable
+from binnacle.git.command import Git, GitResult, git_failure
 from binnacle.runner.trees.commits import resolve
-from binnacle.runner.trees.git import Git, GitResult, git_failure
 
 REMOTE_TIMEOUT_SECONDS = 90.0
 """Seconds for one fetch or push."""

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from binnacle.errors import TimedOut
+from binnacle.git.command import Git
 from binnacle.runner.trees.file_lock import hold_lock
-from binnacle.runner.trees.git import Git
 from binnacle.runner.trees.tree_moves import TreeMover
 
 LOCK_TIMEOUT_SECONDS = 600.0

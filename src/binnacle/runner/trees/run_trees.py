@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Protocol
 
 from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
+from binnacle.git.command import Commit, Git, is_nested_repository
 from binnacle.runner.trees.commits import delete_ref, find_branch, has_commit
 from binnacle.runner.trees.file_lock import hold_lock
-from binnacle.runner.trees.git import Commit, Git, is_nested_repository
 from binnacle.runner.trees.merge_queue import Lease, MergeQueue, Verify
 from binnacle.runner.trees.merge_results import MergeResult, NothingToMerge, PreparedTree
 from binnacle.runner.trees.parking import WorkParker

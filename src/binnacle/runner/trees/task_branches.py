@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from binnacle.errors import Refused, RemoteUnreachable
+from binnacle.git.command import MERGE, Commit, Git
 from binnacle.runner.trees.commits import (
     TASK_TRAILER,
     JoinConflict,
@@ -23,7 +24,6 @@ from binnacle.runner.trees.commits import (
     set_branch,
 )
 from binnacle.runner.trees.conflict_notes import find_unresolved, read_note, readable_names, write_note
-from binnacle.runner.trees.git import MERGE, Commit, Git
 from binnacle.runner.trees.merge_queue import MAX_TURN_ATTEMPTS, RUN_WORD, MergeQueue
 from binnacle.runner.trees.merge_results import (
     MergeConflict,

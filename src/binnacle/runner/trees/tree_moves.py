@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from binnacle.config.atomic_write import write_atomically
 from binnacle.errors import GitError
+from binnacle.git.command import LONG_GIT_TIMEOUT_SECONDS, Git, GitResult, git_failure
 from binnacle.runner.trees.commits import find_branch
-from binnacle.runner.trees.git import LONG_GIT_TIMEOUT_SECONDS, Git, GitResult, git_failure
 
 MAX_LOCK_RETRIES = 20
 """How often we try again when the index of a tree is locked; an editor that reads it locks it for moments."""

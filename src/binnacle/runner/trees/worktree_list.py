@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-from binnacle.runner.trees.git import Git
+from binnacle.git.command import Git
 
 
 class ListedWorktree(NamedTuple):

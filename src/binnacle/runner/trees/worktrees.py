@@ -12,9 +12,9 @@ from contextlib import suppress
 
 from binnacle.config.private_files import private_opener
 from binnacle.errors import Refused
+from binnacle.git.command import LONG_GIT_TIMEOUT_SECONDS, Git
 from binnacle.processes.facts import folder_of, read_table
 from binnacle.runner.trees.commits import resolve
-from binnacle.runner.trees.git import LONG_GIT_TIMEOUT_SECONDS, Git
 from binnacle.runner.trees.parking import WorkParker
 from binnacle.runner.trees.tree_moves import restore_missing
 from binnacle.runner.trees.worktree_list import ListedWorktree, list_worktrees
