@@ -7,8 +7,10 @@ The script has `agent`, an `Actor`. What it keeps for later turns and processes 
 
 import json
 import os
+import queue
 import re
 import sys
+import threading
 import traceback
 import urllib.request
 from itertools import count
@@ -39,6 +41,9 @@ class Actor:
         """The id of the task that the newest prompt with one is about."""
 
         self.title = ""
+        self.cancelled = threading.Event()
+        """Set when the turn is cancelled."""
+
         self._ids = count(1)
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -122,8 +127,9 @@ class Actor:
 
 def main(script: str, folder: str) -> None:
     actor = Actor(Path(script), Path(folder))
-    for line in sys.stdin:
-        message = json.loads(line)
+    messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    threading.Thread(target=read, args=(actor, messages), daemon=True).start()
+    while (message := messages.get()) is not None:
         answer: dict[str, Any] = {"result": {}}
         match message["method"]:
             case "initialize":
@@ -136,6 +142,19 @@ def main(script: str, folder: str) -> None:
                 answer = play(actor, message["params"]["prompt"][0]["text"])
         if "id" in message:
             print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+
+
+def read(actor: Actor, messages: "queue.SimpleQueue[dict[str, Any] | None]") -> None:
+    """Reads to the end of the input, also during a turn."""
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message["method"] == "session/cancel":
+            actor.cancelled.set()
+            continue
+        if message["method"] == "session/prompt":
+            actor.cancelled.clear()
+        messages.put(message)
+    messages.put(None)
 
 
 def play(actor: Actor, prompt: str) -> dict[str, Any]:

@@ -184,20 +184,30 @@ else:
             run = store_runs.find(tx, "words")
             assert attempts.spent_in_run(tx, run.id).cost == 4.0
 
+    REPEATING = """
+import time
+until = time.monotonic() + 90
+while not agent.cancelled.wait(0.01) and time.monotonic() < until:
+    agent.tool("make test", given={"command": "make test"}, status="failed")
+"""
+
     def test_an_agent_that_repeats_itself_is_told_once_and_then_ended(self, play):
         (task,) = play.add(NewTask(title="Loop"))
-        script = """
-import time
-for _ in range(200):
-    agent.tool("make test", given={"command": "make test"}, status="failed")
-    time.sleep(0.05)
-"""
-        ended = play.run(script, max_attempts=1)
+        ended = play.run(self.REPEATING, max_attempts=1)
         assert ended.why == "needs_input"
         ((outcome, _),) = play.attempts(task)
         assert outcome == "repeating"
         assert "the same again and again" in play.kept("prompt")[1]
         assert len(play.kept("prompt")) == 2
+
+    def test_one_that_cannot_be_told_is_ended_at_once(self, play, monkeypatch):
+        monkeypatch.setattr("binnacle.runner.agents.acp_session.CANCEL_TIMEOUT_SECONDS", 0.1)
+        (task,) = play.add(NewTask(title="Loop"))
+        ended = play.run(self.REPEATING.replace("agent.cancelled.wait(0.01)", "time.sleep(0.01)"), max_attempts=1)
+        assert ended.why == "needs_input"
+        ((outcome, _),) = play.attempts(task)
+        assert outcome == "repeating"
+        assert len(play.kept("prompt")) == 1
 
 
 class TestOutages:

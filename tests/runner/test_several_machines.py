@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,28 @@ SPEC = "# Words\n\n## Tasks\n\n" + "".join(
 TEST = "\n".join(f"import w{number}" for number in range(1, TASKS + 1)) + "\n"
 
 
+class Machine(Runs):
+    """A clone of the repository, with its own folder for what is not in the database."""
+
+    def __init__(self, repo: Repository, home: Path) -> None:
+        super().__init__(repo, home)
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def begin(self, *more: str) -> "subprocess.Popen[bytes]":
+        """A run on this machine. It ends with the test at the latest."""
+        self.started.append(self.command(*WORDS, *more, BN_DATA_DIR=f"{self.repo.path}.data"))
+        return self.started[-1]
+
+    def end(self) -> None:
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            with process:  # closes its streams
+                process.wait(timeout=60)
+
+
 @pytest.fixture
-def machines(tmp_path, monkeypatch, postgres_place) -> tuple[Runs, Runs]:
+def machines(tmp_path, monkeypatch, postgres_place) -> Iterator[tuple[Machine, Machine]]:
     monkeypatch.setenv("BN_STORE_URL", postgres_place.where)
     monkeypatch.setenv("BN_STORE_SCHEMA", postgres_place.schema)
     monkeypatch.setenv("BN_CLAIM_MINUTES", "0.1")
@@ -40,7 +61,10 @@ def machines(tmp_path, monkeypatch, postgres_place) -> tuple[Runs, Runs]:
     git(tmp_path, "clone", "--quiet", "--bare", str(first.path), "shared.git")
     git(first.path, "remote", "add", "origin", str(tmp_path / "shared.git"))
     git(tmp_path, "clone", "--quiet", str(tmp_path / "shared.git"), "two")
-    return Runs(first, tmp_path), Runs(Repository(tmp_path / "two"), tmp_path)
+    both = Machine(first, tmp_path), Machine(Repository(tmp_path / "two"), tmp_path)
+    yield both
+    for one in both:
+        one.end()
 
 
 @pytest.fixture(autouse=True)
@@ -56,11 +80,6 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def begin(machine: Runs, *more: str) -> "subprocess.Popen[bytes]":
-    """Each machine has its own folder for what is not in the database."""
-    return machine.command(*WORDS, *more, BN_DATA_DIR=f"{machine.repo.path}.data")
-
-
 def check_whole(*machines: Runs) -> None:
     """Both have the same complete tree, and it passes its test."""
     trees = {git(one.repo.path, "rev-parse", "HEAD^{tree}") for one in machines}
@@ -71,7 +90,7 @@ def check_whole(*machines: Runs) -> None:
 
 
 def test_both_have_the_whole_product_in_the_end(machines, monkeypatch):
-    running = [begin(one, "--remote", "origin") for one in machines]
+    running = [one.begin("--remote", "origin") for one in machines]
     for process in running:
         told, errors = process.communicate(timeout=110)
         assert last_event(told)["why"] == "complete", (told[-2000:], errors)
@@ -81,7 +100,10 @@ def test_both_have_the_whole_product_in_the_end(machines, monkeypatch):
 
 
 def test_one_that_is_killed_in_the_middle_of_a_merge_holds_nobody_up(machines, tmp_path, monkeypatch):
-    """The hook of its repository kills it when it pushes a merge to the branch of the run, which goes through."""
+    """The hook of its repository kills it when it pushes a merge to the branch of the run, which goes through.
+
+    The other begins after that: it could do all the work alone, and then there would be nothing to kill.
+    """
     first, second = machines
     flag = tmp_path / "flag"
     hook = first.repo.path / ".git/hooks/pre-push"
@@ -89,21 +111,25 @@ def test_one_that_is_killed_in_the_middle_of_a_merge_holds_nobody_up(machines, t
 while read local commit remote before; do
     case "$remote $before" in
         *" 0000"*) ;;
-        "refs/heads/bn/spec/run "*) [ -e {flag} ] || {{ touch {flag}; kill -9 $(cat {tmp_path}/pid); }};;
+        "refs/heads/bn/spec/run "*) [ -e {flag} ] || {{
+            for _ in $(seq 600); do [ -s {tmp_path}/pid ] || sleep 0.1; done
+            touch {flag}
+            kill -9 $(cat {tmp_path}/pid)
+        }};;
     esac
 done
 exit 0
 """)
     hook.chmod(0o755)
-    victim = begin(first, "--remote", "origin")
+    victim = first.begin("--remote", "origin")
     (tmp_path / "pid").write_text(str(victim.pid))
-    other = begin(second, "--remote", "origin")
-    victim.communicate(timeout=60)
-    assert victim.returncode == -signal.SIGKILL
+    told, errors = victim.communicate(timeout=110)
+    assert victim.returncode == -signal.SIGKILL, (told[-3000:], errors)
     assert flag.exists()
+    other = second.begin("--remote", "origin")
     told, errors = other.communicate(timeout=110)
     assert last_event(told)["why"] == "complete", (told[-3000:], errors)
-    again, errors = begin(first, "--remote", "origin").communicate(timeout=110)
+    again, errors = first.begin("--remote", "origin").communicate(timeout=110)
     assert last_event(again)["why"] in ("complete", "no_ready_task"), errors
     check_whole(*machines)
     monkeypatch.setenv("BN_DATA_DIR", f"{first.repo.path}.data")
@@ -112,11 +138,11 @@ exit 0
 
 def test_without_a_common_remote_the_second_is_refused(machines):
     first, second = machines
-    running = begin(first)
+    running = first.begin()
     assert running.stdout is not None
     try:
         assert running.stdout.readline()
-        told, errors = begin(second).communicate(timeout=60)
+        told, errors = second.begin().communicate(timeout=60)
     finally:
         running.send_signal(signal.SIGTERM)
         running.communicate(timeout=60)

@@ -53,6 +53,7 @@ class Conversation:
         self._cost_left = cost_left
         self._repetition = RepetitionWatch()
         self._warnings = 0
+        self._ignores_cancel = False
         self._breaking_off = asyncio.Event()
         self.is_broken_off = False
         """Whether the run was stopped, or has used up its budget."""
@@ -64,8 +65,8 @@ class Conversation:
 
     @property
     def is_repeating(self) -> bool:
-        """Whether the agent did the same again and again, although it was told."""
-        return self._warnings >= MAX_WARNINGS and self._repetition.found != ""
+        """Whether the agent did the same again and again, although it was told, or cannot be told."""
+        return self._repetition.found != "" and (self._warnings >= MAX_WARNINGS or self._ignores_cancel)
 
     @property
     def is_over(self) -> bool:
@@ -105,6 +106,7 @@ class Conversation:
         try:
             await asyncio.wait({speaking, breaking}, return_when=asyncio.FIRST_COMPLETED)
             if not speaking.done() and not await self._control.unless_hurried(self._session.cancel()):
+                self._ignores_cancel = True
                 return None
             turn = await speaking
         except RunStopped:

@@ -117,6 +117,12 @@ class TestConfiguration:
             assert set(foreign(agent)) == {"mcp_one_repeat", "mcp_one_pid"}
             assert agent.fails("mcp_one_die")["code"] in ("E_NOT_FOUND", "E_TOOL_DISABLED")
 
+    def test_what_rules_leave_out_is_not_there_whatever_the_state_of_its_server(self, bn, servers):
+        servers(one=rogue("crash", tools={"deny": ["die"], "rename": {"echo": "repeat"}}))
+        with StdioAgent(bn, env={}) as agent:
+            wait_for(lambda: agent.fails("mcp_one_repeat")["code"] == "E_UPSTREAM_DOWN", "it is not known")
+            assert agent.fails("mcp_one_die")["code"] == "E_NOT_FOUND"
+
     def test_a_recipe_that_wants_none_gets_none(self, bn, servers, write_recipe):
         servers(one=rogue())
         write_recipe("alone", "description: on its own\ntools: [task_list]\nupstreams: false\n")

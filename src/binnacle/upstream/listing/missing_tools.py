@@ -6,6 +6,7 @@ from binnacle.errors import BinnacleError, Hint, NotFound, UpstreamDown, did_you
 from binnacle.upstream import upstream_steps
 from binnacle.upstream.configuration.server_config import ConfigProblem
 from binnacle.upstream.supervisor import SupervisedServer
+from binnacle.upstream.toolsets.selected import is_allowed
 from binnacle.upstream.toolsets.tool_names import MAX_NAME_CHARACTERS, TOOL_PREFIX, may_own, prefix_of
 
 UP_STATES = ("ready", "degraded")
@@ -45,10 +46,23 @@ def explain_missing(
     for owner in owners:  # a name may belong to several servers; the one that is down is the reason
         if owner in broken:
             return _explain_misconfigured(name, broken[owner])
-        if servers[owner].status.state not in UP_STATES:
+        if servers[owner].status.state not in UP_STATES and not _is_left_out(servers[owner], _tool_in(name, owner)):
             error = servers[owner].describe_down()
             return UpstreamDown(f"no tool {name!r} now: {error.message}", hint=error.next_steps, details=error.details)
     return _not_among(name, owners[0], tools.get(owners[0], ()), notes.get(owners[0], ()))
+
+
+def _tool_in(name: str, server: str) -> str:
+    """The part of a name that is the tool's."""
+    return name.removeprefix(prefix_of(server)).removeprefix(f"{server}:")
+
+
+def _is_left_out(server: SupervisedServer, tool: str) -> bool:
+    """Whether a server has no such tool for us in whatever state: rules exclude it, or it is listed but withheld."""
+    rules = server.config.tools
+    names = [name for name, called in rules.rename.items() if called == tool] or [tool]
+    is_withheld = server.is_offered and any(one.name == tool for one in server.tools)
+    return is_withheld or not any(is_allowed(rules, name) for name in names)
 
 
 def _explain_misconfigured(name: str, problem: ConfigProblem) -> BinnacleError:
@@ -60,7 +74,7 @@ def _explain_misconfigured(name: str, problem: ConfigProblem) -> BinnacleError:
 
 
 def _not_among(name: str, server: str, tools: Sequence[str], notes: Sequence[str]) -> BinnacleError:
-    tool = name.removeprefix(prefix_of(server)).removeprefix(f"{server}:")
+    tool = _tool_in(name, server)
     why = next((f": {note.removeprefix(f'{tool}: ')}" for note in notes if note.startswith(f"{tool}: ")), "")
     hint: Hint = did_you_mean(name, tools) or upstream_steps.list_tools(server)
     if why:  # suggest no other tool to get around a withheld one
