@@ -15,6 +15,9 @@ from demo_commands import MISBEHAVING_AGENT
 from runner.repositories import Repository
 from runner.runs import Runs, last_event, marked_processes
 
+pytestmark = pytest.mark.timeout(400)
+"""Seconds: every wait for a run has its own bound, and some tests have three."""
+
 AGENT = f"{shlex.join(MISBEHAVING_AGENT)} --misbehave slow=0.02"
 WORDS = ("spec.md", "--agent", AGENT, "--approve", "all", "--workers", "2")
 
