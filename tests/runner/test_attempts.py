@@ -1,11 +1,13 @@
 """Attempts at tasks: what an agent is told, how often it may try, what it costs, and what waits for a person."""
 
+import subprocess
+
 import pytest
 
 from binnacle.project.store_opening import open_store
 from binnacle.runner import run_events
 from binnacle.runner.budget import RunBudget
-from binnacle.store import attempts, comments, features, questions
+from binnacle.store import attempts, comments, features, leases, questions
 from binnacle.store import runs as store_runs
 from binnacle.work.task import NewTask
 from runner.plays import PERSON, FastControl
@@ -273,3 +275,33 @@ class TestPersonBranch:
         assert (play.runs.repo.path / "readme.md").read_text() == "mine\n"
         play.runs.repo.git("merge", "--quiet", "bn/words/run")
         assert (play.runs.repo.path / "new.py").exists()
+
+
+class TestTurnOfAnotherMachine:
+    """A machine that merges may take long, and a person does not want to wait for it."""
+
+    def test_a_stop_does_not_wait_for_it_and_the_next_run_does_the_rest(self, play):
+        play.add(NewTask(title="Write it"))
+        repo, place = play.runs.repo, play.folder / "shared.git"
+        subprocess.run(["git", "init", "--quiet", "--bare", str(place)], check=True)
+        repo.git("remote", "add", "origin", str(place))
+
+        def stop(event, control) -> None:
+            if isinstance(event, run_events.ChangesCommitted):
+                control.stop()
+            if isinstance(event, run_events.AgentStarted):
+                self.hold(play, 3600)
+
+        script = 'agent.write("new.py", "")\nagent.done()'
+        assert play.run(script, remote="origin", on=stop).why == "interrupted"
+        assert not (repo.path / "new.py").exists()
+        self.hold(play, 0)
+        ended = play.run(script, remote="origin", is_resumed=True)
+        assert (ended.why, ended.closed) == ("complete", 1)
+        assert play.runs.times("done") == {"Write it": 1}
+        assert (repo.path / "new.py").exists()
+
+    def hold(self, play, seconds: float) -> None:
+        with open_store(play.runs.project) as store, store.write(by=PERSON) as tx:
+            run = store_runs.list_runs(tx, limit=1)[0]
+            assert leases.take(tx, f"merge {run.id}", "another machine", seconds)

@@ -15,6 +15,7 @@ from binnacle.app.prompt_templates import with_template
 from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
+from binnacle.errors import Refused
 from binnacle.git.command import Git
 from binnacle.plan.prompt_data import RunSituation
 from binnacle.plan.recipe_limits import limits_of
@@ -35,7 +36,7 @@ from binnacle.runner.loop import RunLoop
 from binnacle.runner.ports import PLANNING_RECIPE, AgentChoice, RunOptions, Stage, Worker
 from binnacle.runner.prompt_template import PromptTemplate, TemplateValues
 from binnacle.runner.run_context import RunContext
-from binnacle.runner.run_control import RunControl
+from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import RunEnded, Tell
 from binnacle.runner.run_store import RunStore, retry_during_outage
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
@@ -114,7 +115,7 @@ async def run(
         cwd = workspace_of(project, wanted.start)
         lease = project.settings.number("claim.minutes") * 60
         store = RunStore(lambda: open_store(project), run=opened.run, feature=opened.terms.feature, lease=lease)
-        trees = await _open_trees(stack, project, wanted, cwd, store)
+        trees = await _open_trees(stack, project, wanted, cwd, store, control)
         workers = [
             Worker(number=number, session=session, cwd=trees.folder(number))
             for number, session in enumerate(opened.sessions, 1)
@@ -197,7 +198,7 @@ def _options(wanted: RunRequest, opened: RunSessions, cwd: str, server: str, *, 
 
 
 async def _open_trees(
-    stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str, store: RunStore
+    stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str, store: RunStore, control: RunControl
 ) -> RunTrees:
     """The folders that the workers work in."""
     if not wanted.has_worktree and wanted.workers == 1 and not wanted.remote:
@@ -209,10 +210,13 @@ async def _open_trees(
         folder=folder,
         name=wanted.name,
         remote=wanted.remote,
-        lease=(lambda: store.hold_lease(f"merge {store.run}")) if wanted.remote else None,
+        lease=(lambda: store.hold_lease(f"merge {store.run}", control)) if wanted.remote else None,
         moves_checkout=not wanted.has_worktree,
     )
-    await trees.begin()
+    try:
+        await trees.begin()
+    except RunStopped as error:
+        raise Refused("the run was stopped before it began", hint="start it again with the same command") from error
     stack.push_async_callback(trees.close)
     return trees
 

@@ -23,6 +23,7 @@ from binnacle.runner.iteration import FinishedIteration, IterationOrder, iterate
 from binnacle.runner.outage import OutageWait
 from binnacle.runner.ports import Stage, Worker
 from binnacle.runner.run_context import RunContext
+from binnacle.runner.run_control import RunStopped
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge, PreparedTree
 from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import ClaimedAttempt
@@ -71,6 +72,12 @@ class Attempt:
         Raises:
             HookFailed: a required hook failed.
         """
+        try:
+            return await self._make()
+        except RunStopped:
+            return AttemptResult("stopped")
+
+    async def _make(self) -> AttemptResult:
         try:
             finished = await self._prepare_and_work()
         except HookFailed:

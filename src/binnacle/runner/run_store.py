@@ -11,8 +11,9 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Literal, NamedTuple, TypeVar
 
-from binnacle.errors import StoreLost, StoreUnreachable
+from binnacle.errors import StoreLost, StoreUnreachable, TimedOut
 from binnacle.runner.end_rules import TaskCounts
+from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.store import abandoned_work, attempts, comments, leases, runs, sessions, task_moves, tasks
 from binnacle.store.attempts import AttemptEnd, ClaimedAttempt, Spending
 from binnacle.store.store import Store
@@ -29,6 +30,9 @@ OUTAGE_SECONDS = 120.0
 """How long a run waits for a lost database: longer than a restart takes."""
 
 RETRY_SECONDS = 0.5
+
+MAX_LEASE_WAIT_SECONDS = 4 * 3600.0
+"""How long a process waits for a lease of one that is alive: the checks of its merge may take long."""
 
 LEASE_SECONDS = 30.0
 """How long others wait for a process that was killed while it held a lease."""
@@ -187,12 +191,22 @@ class RunStore:
         return await self.write(settle, session=session_id)
 
     @asynccontextmanager
-    async def hold_lease(self, name: str) -> AsyncIterator[None]:
-        """Holds what only one process may do at a time, on whatever machine. A killed holder's lease lapses."""
+    async def hold_lease(self, name: str, control: RunControl) -> AsyncIterator[None]:
+        """Holds what only one process may do at a time, on whatever machine. A killed holder's lease lapses.
+
+        Raises:
+            RunStopped: the run was stopped while another process held it.
+            TimedOut: another process held it for `MAX_LEASE_WAIT_SECONDS`.
+        """
         holder = os.urandom(8).hex()
+        end = control.now() + MAX_LEASE_WAIT_SECONDS
         # It is in another process, perhaps on another machine, so it can only be asked for.
-        while not await self.write(lambda tx: leases.take(tx, name, holder, LEASE_SECONDS)):  # noqa: ASYNC110
-            await asyncio.sleep(RETRY_SECONDS)
+        while not await self.write(lambda tx: leases.take(tx, name, holder, LEASE_SECONDS)):
+            if control.is_stopped:
+                raise RunStopped
+            if control.now() > end:
+                raise TimedOut(f"another machine has held the lease {name!r} for hours", hint="see: bn session list")
+            await control.sleep(RETRY_SECONDS)
         renewing = asyncio.create_task(self._renew_lease(name, holder))
         try:
             yield

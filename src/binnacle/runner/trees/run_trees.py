@@ -8,6 +8,7 @@ from typing import Protocol
 
 from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
 from binnacle.git.command import Commit, Git, is_nested_repository
+from binnacle.runner.run_control import RunStopped
 from binnacle.runner.trees.commits import delete_ref, find_branch, has_commit
 from binnacle.runner.trees.file_lock import hold_lock
 from binnacle.runner.trees.merge_queue import Lease, MergeQueue, Verify
@@ -229,8 +230,8 @@ class InWorktrees:
             return self._kept
         kept: list[str] = []
         try:
-            # The remote may be away, or the branches in conflict: both are for the next run.
-            with suppress(BinnacleError):
+            # The remote may be away or in use, or the branches in conflict: all of it is for the next run.
+            with suppress(BinnacleError, RunStopped):
                 await self._queue.catch_up()
             for worker in self._trees.list_numbers():
                 async with self._lock.alone() as git:
