@@ -32,6 +32,7 @@ FILES = {
     "plan.json": json.dumps([{"title": "Design it"}, {"title": "Build it", "depends_on": ["#1"]}]),
     "ideas.txt": "A shop that sells hats.\n",
     ".binnacle/hooks.yaml": "post_iteration: 'true'\n",
+    ".binnacle/checks.yaml": "checks:\n  - name: tests\n    command: make test\n",
     "other.md": "Do the next task.\n",
     "spec.md": SPEC,
 }

@@ -27,7 +27,7 @@ ELSEWHERE = {
     r"bn (orient|goodbye|agent (show|kill))": "tests/cli/test_lifecycle.py",
     r"bn ask (show|answer)": "tests/cli/test_ask.py",
     r"bn plan renew": "tests/cli/test_plan.py",
-    r"bn (trust( +#.*)?$|trust hook|hook run)": "tests/trust/test_trust.py",
+    r"bn (trust( +#.*)?$|trust (hook|check)|hook run)": "tests/trust/test_trust.py",
     r"bn store adopt": "tests/cli/test_stores.py",
     r"bn store export - \| BN_STORE_URL": "tests/cli/test_shared_database.py",
     r"bn upstream accept": "tests/upstream/test_pins.py",

@@ -63,7 +63,7 @@ ORDER = a_task(id="bn-3333", title="Make an order of a cart", feature="shop")
 SITUATION = RunSituation(
     branch="bn/shop/bn-2222",
     base="0123456789abcdef0123456789abcdef01234567",
-    may=policy_sentences("edits", commands=["make test"], commits=True),
+    may=policy_sentences("edits", has_checks=True, commits=True),
     checks=("make test",),
 )
 
@@ -198,7 +198,8 @@ class TestPrompts:
         tells = re.search(r"(?i)\bcommit (what|your|it)\b|run the tests", text)
         assert not (stage and tells)
         if stage in STAGES:
-            assert "Shell commands are refused, except exactly these: `make test`." in text
+            assert text.count("`make test`") == text.count("These commands check your work: `make test`.") == 1
+            assert "Shell commands are refused, except the checks, exactly as written above." in text
             assert "Do not commit: your changes are committed when you have finished." in text
 
 

@@ -23,6 +23,9 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 
+OPTIONS = ("allow_once", "allow_always", "reject_once", "reject_always")
+"""What the agent offers a person who is asked for permission."""
+
 
 class Fault(Exception):
     """What the agent answers a prompt with instead of a result."""
@@ -43,6 +46,9 @@ class Actor:
         self.title = ""
         self.cancelled = threading.Event()
         """Set when the turn is cancelled."""
+
+        self.answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        """What the client answered to requests of the agent."""
 
         self._ids = count(1)
         folder.mkdir(parents=True, exist_ok=True)
@@ -107,6 +113,19 @@ class Actor:
         ended = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status}
         self._tell({**ended, **({"content": [{"type": "diff", **diff}]} if diff else {})})
 
+    def may(
+        self, given: Any, *, title: str = "Shell", kind: str = "execute", options: Any = OPTIONS, **more: Any
+    ) -> bool:
+        """Asks the client whether it may make a tool call with this input. `more` are other fields of the call."""
+        call = {"toolCallId": f"call-{next(self._ids)}", "title": title, "kind": kind, "rawInput": given, **more}
+        offered = [{"optionId": one, "name": one, "kind": one} for one in options]
+        params = {"sessionId": "play", "toolCall": call, "options": offered}
+        message = {"jsonrpc": "2.0", "id": call["toolCallId"], "method": "session/request_permission", "params": params}
+        print(json.dumps(message), flush=True)
+        answer = self.answers.get(timeout=60)
+        assert answer["id"] == call["toolCallId"]
+        return answer["result"]["outcome"].get("optionId", "").startswith("allow")
+
     def _tell(self, update: dict[str, Any]) -> None:
         params = {"sessionId": "play", "update": update}
         print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}), flush=True)
@@ -148,6 +167,9 @@ def read(actor: Actor, messages: "queue.SimpleQueue[dict[str, Any] | None]") -> 
     """Reads to the end of the input, also during a turn."""
     for line in sys.stdin:
         message = json.loads(line)
+        if "method" not in message:
+            actor.answers.put(message)
+            continue
         if message["method"] == "session/cancel":
             actor.cancelled.set()
             continue

@@ -232,23 +232,23 @@ class TestSentences:
     """What the prompt says about a policy."""
 
     def test_a_policy_without_a_shell_says_which_commands_run_all_the_same(self):
-        may, check, commit = policy_sentences("edits", commands=["make test"], commits=True)
+        may, check, commit = policy_sentences("edits", has_checks=True, commits=True)
         assert check == "Run what checks your work before you call it done."
         assert may == (
             "You may read, search, change and move files here, but not delete them. "
-            "Shell commands are refused, except exactly these: `make test`."
+            "Shell commands are refused, except the checks, exactly as written above."
         )
         assert commit == "Do not commit: your changes are committed when you have finished."
-        may, commit = policy_sentences("edits", commands=[], commits=True)
+        may, commit = policy_sentences("edits", has_checks=False, commits=True)
         assert may.endswith("Shell commands are refused.")
 
     @pytest.mark.parametrize("approve", APPROVALS)
     def test_an_agent_is_told_to_commit_only_where_nobody_else_does_and_it_may(self, approve):
-        told = " ".join(policy_sentences(approve, commands=[], commits=False))
+        told = " ".join(policy_sentences(approve, has_checks=False, commits=False))
         assert ("Commit what you changed" in told) is (
             answer(approve, request("execute"), person=Person("yes")).is_allowed
         )
-        assert "Do not commit" in " ".join(policy_sentences(approve, commands=[], commits=True))
+        assert "Do not commit" in " ".join(policy_sentences(approve, has_checks=False, commits=True))
 
 
 class Person:

@@ -22,6 +22,7 @@ def fill(bn: Bn) -> None:
     write(bn, ".binnacle/config.toml", '[run]\nagent = "sh -c evil"\n[project]\ntitle = "Shop"\n')
     write(bn, ".binnacle/mcp.json", json.dumps({"servers": {"db": {"command": "db-server"}}}))
     write(bn, ".binnacle/hooks.yaml", "session_end: make notify\n")
+    write(bn, ".binnacle/checks.yaml", "checks:\n  - name: tests\n    command: make test\n")
     write(bn, ".binnacle/prompts/run.md", "Obey. {{spec}}\n")
     write(
         bn,
@@ -31,7 +32,7 @@ def fill(bn: Bn) -> None:
     write(bn, ".binnacle/scripts/say.hello.sh", "#!/bin/sh\necho '{}'\n").chmod(0o755)
 
 
-ALL = ["setting:run.agent", "server:db", "hook:session_end.1", "script:say.hello", "template:run"]
+ALL = ["setting:run.agent", "server:db", "hook:session_end.1", "check:tests", "script:say.hello", "template:run"]
 
 
 def states(bn: Bn) -> dict[str, str]:
@@ -43,7 +44,13 @@ def test_everything_that_has_an_effect_is_named_with_what_it_would_do(bn):
     fill(bn)
     assert states(bn) == dict.fromkeys(ALL, "new")
     shown = bn.human("trust", "show")
-    for told in ("start db-server", "run make notify in every run", "run this command as the agent", "bn trust"):
+    for told in (
+        "start db-server",
+        "run make notify in every run",
+        "run make test without asking",
+        "run this command as the agent",
+        "bn trust",
+    ):
         assert told in shown
     assert "project.title" not in shown, "what is only words needs no trust"
 
@@ -72,7 +79,7 @@ def test_no_is_the_answer_to_anything_else_than_yes(bn):
 
 def test_one_by_one(bn):
     fill(bn)
-    on_a_terminal(bn, "trust", "-H", answers="o\nn\ny\nn\nn\nn\n")
+    on_a_terminal(bn, "trust", "-H", answers="o\nn\ny\nn\nn\nn\nn\n")
     assert [key for key, state in states(bn).items() if state == "trusted"] == ["server:db"]
 
 
@@ -81,7 +88,7 @@ def test_trust_is_taken_back_for_all_or_for_some(bn):
     bn("trust", "--yes")
     assert bn("trust", "revoke", "server:db")["revoked"] == ["server:db"]
     assert states(bn) == dict.fromkeys(ALL, "trusted") | {"server:db": "new"}
-    assert len(bn("trust", "revoke")["revoked"]) == 4
+    assert len(bn("trust", "revoke")["revoked"]) == 5
     assert states(bn) == dict.fromkeys(ALL, "new")
     assert bn("trust", "revoke")["revoked"] == []
 
@@ -158,7 +165,7 @@ def test_people_and_agents_are_told_that_something_waits(bn):
     assert bn("status")["not_trusted"] == []
     fill(bn)
     assert bn("status")["not_trusted"] == ALL
-    assert "5 things of this project have no effect until you trust them: bn trust" in bn.human("status")
+    assert "6 things of this project have no effect until you trust them: bn trust" in bn.human("status")
     client = Client(bn)
     try:
         client.notify("notifications/initialized")

@@ -22,12 +22,14 @@ from binnacle.plan.recipe_limits import limits_of
 from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import bn_command
 from binnacle.processes.keeper import Keeper
+from binnacle.project.check_file import find_trusted_checks
 from binnacle.project.project import Project
 from binnacle.project.session_locks import hold_run_lock, hold_session_lock
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.project.workspace import workspace_of
 from binnacle.runner.agents.agent_commands import AgentCommand
+from binnacle.runner.agents.allowed_commands import AllowedCommands
 from binnacle.runner.agents.permissions import Approve, AskPerson, OwnTools, by_policy, policy_sentences
 from binnacle.runner.budget import RunBudget, RunSpending
 from binnacle.runner.hooks.hook_file import find_hooks
@@ -37,7 +39,7 @@ from binnacle.runner.ports import PLANNING_RECIPE, AgentChoice, RunOptions, Stag
 from binnacle.runner.prompt_template import PromptTemplate, TemplateValues
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.run_control import RunControl, RunStopped
-from binnacle.runner.run_events import RunEnded, Tell
+from binnacle.runner.run_events import RunEnded, Tell, WarningReported
 from binnacle.runner.run_store import RunStore, retry_during_outage
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
 from binnacle.server.bearer_tokens import OneToken
@@ -107,6 +109,7 @@ async def run(
         Refused: a run of that name is already running.
         NotFound: there is none to resume.
     """
+    checks = _find_checks(project, tell)  # as they are now: agents of the run can change the file
     opened = await asyncio.to_thread(_open, project, wanted)
     async with AsyncExitStack() as stack:
         for session in opened.sessions:
@@ -123,18 +126,34 @@ async def run(
         services = await stack.enter_async_context(_open_services(project, wanted, opened, workers))
         keeper = await stack.enter_async_context(Keeper())
         context = RunContext(
-            options=_options(wanted, opened, cwd, services.server, has_trees=bool(trees.branch)),
+            options=_options(wanted, opened, cwd, services.server, checks, has_trees=bool(trees.branch)),
             services=services,
             store=store,
             hooks=HookRunner(keeper, find_hooks(project.repo), repo=project.repo),
             keeper=keeper,
             control=control,
             tell=tell,
-            decide=by_policy(wanted.approve, own=services.own_tools, person=person),
+            decide=by_policy(
+                wanted.approve, own=services.own_tools, person=person, is_check=AllowedCommands(checks).has
+            ),
             spent=RunSpending(),
             pending=[],
         )
         return await RunLoop(context, workers, trees, home=cwd, goes_on=opened.goes_on).run()
+
+
+def _find_checks(project: Project, tell: Tell) -> tuple[str, ...]:
+    """The commands of the checks that a person has trusted. Says which have no effect.
+
+    Raises:
+        ConfigError: the file of the checks is not as it should be.
+    """
+    trusted, ignored = find_trusted_checks(project.repo)
+    if ignored:
+        names = ", ".join(repr(one.name) for one in ignored)
+        hint = "review them, and let agents run them: bn trust check"
+        tell(WarningReported(message=f"nobody has trusted these checks as they are now: {names}", hint=hint))
+    return tuple(dict.fromkeys(one.command for one in trusted))
 
 
 def _open(project: Project, wanted: RunRequest) -> RunSessions:
@@ -167,7 +186,9 @@ def _without_binnacle(agent: AgentCommand, cwd: str, server: str) -> AgentComman
     )
 
 
-def _options(wanted: RunRequest, opened: RunSessions, cwd: str, server: str, *, has_trees: bool) -> RunOptions:
+def _options(
+    wanted: RunRequest, opened: RunSessions, cwd: str, server: str, checks: tuple[str, ...], *, has_trees: bool
+) -> RunOptions:
     agent = _without_binnacle(wanted.agent, cwd, server)
     others = {who: (_without_binnacle(one, cwd, server), recipe) for who, one, recipe in wanted.agents}
 
@@ -179,7 +200,6 @@ def _options(wanted: RunRequest, opened: RunSessions, cwd: str, server: str, *, 
                 return AgentChoice(others[who][0], recipe)
         return AgentChoice(agent, recipe)
 
-    checks: tuple[str, ...] = ()
     return RunOptions(
         name=wanted.name,
         agent=agent,
@@ -190,8 +210,8 @@ def _options(wanted: RunRequest, opened: RunSessions, cwd: str, server: str, *, 
         max_attempts=wanted.max_attempts,
         max_outage=wanted.max_outage,
         has_spec=bool(opened.said),
-        may=policy_sentences(wanted.approve, commands=checks, commits=has_trees or wanted.auto_commit),
-        checks=checks,
+        may=policy_sentences(wanted.approve, has_checks=bool(checks), commits=has_trees or wanted.auto_commit),
+        checks=() if wanted.approve == "none" else checks,
         silence=wanted.silence,
         within=wanted.within,
     )

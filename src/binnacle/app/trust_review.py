@@ -68,6 +68,7 @@ def find_waiting(project: Project) -> list[str]:
 def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
     """The functions that find items, one for each part of the product that reads them."""
     from binnacle.bridge import project_scripts
+    from binnacle.project import check_file
     from binnacle.runner import prompt_template
     from binnacle.runner.hooks import hook_file
     from binnacle.upstream.configuration import server_overview
@@ -77,6 +78,7 @@ def _finders(project: Project) -> Iterable[Callable[[], list[TrustItem]]]:
         lambda: settings.find_items(repo),
         lambda: server_overview.find_items(repo, _find_discipline_servers(project)),
         lambda: hook_file.find_trust_items(repo),
+        lambda: check_file.find_trust_items(repo),
         lambda: project_scripts.find_trust_items(repo),
         lambda: prompt_template.find_trust_items(repo),
         lambda: _recipes(project),

@@ -35,6 +35,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "plan": ("plan launch", "which tools a session gets, and why; start a client on one"),
     "trust": ("trust", "review what came with the project, and let it have an effect"),
     "hook": ("hook", "commands that run around the iterations of a run"),
+    "check": ("check", "commands of the project that show whether work is right"),
     "prompt": ("prompt", "what the agent of a session reads first"),
     "upstream": (
         "upstream upstream_files upstream_import upstream_live upstream_history upstream_login",
@@ -55,7 +56,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
         *("search", "graph", "log", "undo", "stats"),
     ),
     "What is known": ("feature", "discipline", "learning", "note", "progress"),
-    "Agents": ("orient", "goodbye", "agent", "run", "session", "hook"),
+    "Agents": ("orient", "goodbye", "agent", "run", "session", "hook", "check"),
     "Tools of agents": ("mcp", "plan", "prompt", "upstream", "tool", "script", "bridge"),
     "Set-up": ("system", "config", "trust", "store", "doctor", "completion"),
 }

@@ -13,6 +13,6 @@ private_files               our own files and folders, closed to other users
 atomic_write, file_replacement, file_lock
                             files that are never half written, and one writer at a time
 rolling_file                a log of limited size, which several processes may write
-yaml_file                   YAML that people write, with the line of every error
+yaml_file, command_words    YAML that people write, with the line of every error; commands in it
 clients/                    the files of agent clients
 """

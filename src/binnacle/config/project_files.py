@@ -22,6 +22,7 @@ PROJECT_FILES = (
     ProjectFile(".beans/mcp.json", "upstream servers"),
     ProjectFile(f"{PROJECT_DIR}/hooks.yaml", "hooks"),
     ProjectFile(".iteratr.hooks.yml", "hooks"),
+    ProjectFile(f"{PROJECT_DIR}/checks.yaml", "checks"),
     ProjectFile(f"{PROJECT_DIR}/recipes/*.yaml", "recipes"),
     ProjectFile(f"{PROJECT_DIR}/prompts/run.md", "the template of runs"),
     ProjectFile(f"{PROJECT_DIR}/scripts/*", "scripts and their metadata"),

@@ -18,7 +18,7 @@ from binnacle.config.clients.foreign_files import locked, read
 from binnacle.config.directories import trust_file
 from binnacle.errors import ConfigError
 
-Kind = Literal["setting", "server", "hook", "script", "template", "recipe"]
+Kind = Literal["setting", "server", "hook", "check", "script", "template", "recipe"]
 State = Literal["trusted", "changed", "new"]
 How = Literal["terminal", "yes", "written"]
 """A person was asked on a terminal, passed `--yes`, or wrote it into the project with a `bn` command."""

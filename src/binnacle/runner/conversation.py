@@ -44,7 +44,7 @@ class Conversation:
         """`task` is the task of the agent, if it has one; `cost_left` is what it may still cost."""
         self._session = session
         self._worker = worker.number
-        self._worker_session, self._task = worker.session, task
+        self._worker_session, self._folder, self._task = worker.session, worker.cwd, task
         self._tell = tell
         self._transcript = transcript
         self._decide = decide
@@ -173,7 +173,8 @@ class Conversation:
         return [self._spent.as_event(self._worker)]
 
     async def _ask(self, request: PermissionRequest) -> PermissionDecision:
-        decision = await self._decide(replace(request, session=self._worker_session, task=self._task))
+        asked = replace(request, session=self._worker_session, folder=self._folder, task=self._task)
+        decision = await self._decide(asked)
         self._transcript.record_decision(request, decision)
         self._tell(
             run_events.PermissionDecided(

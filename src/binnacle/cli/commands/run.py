@@ -93,7 +93,9 @@ def _ask_about_project(context: Context, args: Namespace) -> None:
     """Asks about what the run would use and nobody has trusted, where there is somebody; the rest has no effect."""
 
     found = look(context.project).standings
-    waiting = [one for one in found if one.state != "trusted" and one.item.kind in ("setting", "hook", "template")]
+    waiting = [
+        one for one in found if one.state != "trusted" and one.item.kind in ("setting", "hook", "check", "template")
+    ]
     if not waiting or not (args.yes or _has_person(context, args)):
         return
     trusted, how = ask_to_trust(waiting, yes=args.yes)

@@ -7,6 +7,7 @@ every message a limit, and every failure is an `AgentError` that says what faile
     acp_connection   JSON-RPC with it: matches requests and answers
     agent_process    its program and pipes
     permissions      what it may do, by policy or by asking a person
+    allowed_commands the commands that it may run without asking: trusted checks
     rate_limits      recognises that its provider takes no more requests; agent_failures: errors for people
     codex            what codex-acp needs in addition
 """

@@ -6,7 +6,7 @@ person chose them when they started the run, and the work model refuses what the
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,6 +49,12 @@ class PermissionRequest:
     """The command line that it runs, if it does."""
 
     options: tuple[acp.PermissionOption, ...] = ()
+    folders: tuple[str, ...] = ()
+    """The folders in which the agent says it runs a command, if it says so."""
+
+    folder: str = ""
+    """The folder of the session whose agent asks."""
+
     session: str = ""
     """The session whose agent asks."""
 
@@ -65,7 +71,7 @@ class PermissionDecision:
     """The id of the agent's option. `None` if it offers none for this: then the answer is "cancelled"."""
 
     by: str
-    """`own tool`, `policy`, `person`, or `person, always` if a person allowed the same before."""
+    """`own tool`, `check`, `policy`, `person`, or `person, always` if a person allowed the same before."""
 
 
 PermissionAnswer = Literal["yes", "no", "always"]
@@ -188,8 +194,16 @@ def same_request(request: PermissionRequest) -> str | None:
     return json.dumps([request.kind, name, what], sort_keys=True, default=str)
 
 
-def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerson | None = None) -> AskPermission:
-    """Decides as the person chose with `--approve`. `ask` without a person allows nothing.
+def by_policy(
+    approve: Approve,
+    *,
+    own: Callable[[], OwnTools],
+    person: AskPerson | None = None,
+    is_check: Callable[[PermissionRequest], bool] = lambda _: False,
+) -> AskPermission:
+    """Decides as the person chose with `--approve`. `ask` without a person allows nothing but checks.
+
+    `is_check` says whether a request runs one of the project's trusted checks, which every policy but `none` allows.
 
     `own` is called for every request: the tools of a session may change. What a person allows always is remembered as
     long as the result is used.
@@ -208,6 +222,8 @@ def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerso
     async def decide_one(request: PermissionRequest) -> PermissionDecision:
         if own().has(request):
             return decide(request, allow=True, by="own tool")
+        if approve in ("ask", "edits") and _may_allow_once(request) and is_check(request):
+            return decide(request, allow=True, by="check")
         if approve == "ask" and person is not None:
             return await ask(request, person)
         allow = approve == "all" or (approve == "edits" and request.kind in EDIT_KINDS)
@@ -216,27 +232,33 @@ def by_policy(approve: Approve, *, own: Callable[[], OwnTools], person: AskPerso
     return decide_one
 
 
+def _may_allow_once(request: PermissionRequest) -> bool:
+    """Whether the agent lets us allow only this call. What it takes "always" to cover may be its whole shell."""
+    return any(option.kind == "allow_once" for option in request.options)
+
+
 SHELL_REFUSED = "Shell commands are refused."
 
 
-def policy_sentences(approve: Approve, *, commands: Sequence[str], commits: bool) -> tuple[str, ...]:
-    """What the policy means, in sentences for the agent's prompt.
+def policy_sentences(approve: Approve, *, has_checks: bool, commits: bool) -> tuple[str, ...]:
+    """What the policy means, in sentences for the agent's prompt, which lists the checks before them.
 
-    `commands` are allowed by every policy but `none`. `commits` says whether the run commits the agent's changes.
+    `has_checks` says whether the project has trusted checks, `commits` whether the run commits the agent's changes.
     """
-    listed = ", ".join(f"`{command}`" for command in commands)
     match approve:
         case "all":
             may = "You may read, search and change files here, and run commands."
         case "edits":
             may = "You may read, search, change and move files here, but not delete them. "
-            may += f"Shell commands are refused, except exactly these: {listed}." if listed else SHELL_REFUSED
+            may += (
+                f"{SHELL_REFUSED[:-1]}, except the checks, exactly as written above." if has_checks else SHELL_REFUSED
+            )
         case "ask":
             may = "A person is asked before you change a file or run a command. What they refuse stays refused."
-            may += f" These commands are allowed without asking: {listed}." if listed else ""
+            may += " Nobody is asked about the checks, exactly as written above." if has_checks else ""
         case "none":
             may = "You may use only the tools of this session; changing files and running commands is refused."
-    runs = approve in ("all", "ask") or (approve == "edits" and bool(listed))
+    runs = approve in ("all", "ask") or (approve == "edits" and has_checks)
     check = ("Run what checks your work before you call it done.",) if runs else ()
     return (may, *check, _commit_sentence(approve, commits=commits))
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
+from binnacle.runner.agents.allowed_commands import folders_in
 from binnacle.runner.agents.call_details import command_of, diff_of
 from binnacle.runner.agents.permissions import PermissionRequest, is_quoted_in
 from binnacle.wire import acp
@@ -22,6 +23,9 @@ KIND_BY_TOOL = {
     "shell": "execute",
 }
 """Kinds of goose's own tools; goose gives every call the kind `other`."""
+
+MAX_FOLDERS = 16
+"""Folders that are remembered with a call."""
 
 MAX_INPUT_BYTES = 16 << 10
 """Bytes of a call's input that are remembered with it."""
@@ -59,10 +63,12 @@ class SeenToolCalls:
             is_named=bool(told) or before.is_named,
             has_input=bool(call.raw_input) or before.has_input,
             is_quoted=before.is_quoted or is_quoted_in([call.raw_input, *paths], name.strip(), kind=kind),
-            input=_limit_size(call.raw_input) or before.input,
+            # A newer input replaces the older even if it is too long to keep: the older says something else.
+            input=_limit_size(call.raw_input) if call.raw_input else before.input,
             paths=paths,
             diff=diff_of(call, kind=kind) or before.diff,
             command=(command_of(call.raw_input) or before.command) if kind == "execute" else "",
+            folders=(*before.folders, *folders_in(call.raw_input), *folders_in(call.meta))[-MAX_FOLDERS:],
         )
         # A call that has ended asks for nothing any more, and diffs are large.
         has_ended = call.status in ("completed", "failed")

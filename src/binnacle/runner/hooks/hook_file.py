@@ -3,15 +3,13 @@ runs only after a person has trusted exactly this command (`config.trust`). `hoo
 """
 
 import os
-import re
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Annotated, Literal, get_args
 
-import msgspec
 from msgspec import Meta, Struct
 
+from binnacle.config.command_words import command_words
 from binnacle.config.directories import PROJECT_DIR
 from binnacle.config.trust import TrustItem
 from binnacle.config.yaml_file import YamlLines, load
@@ -30,10 +28,6 @@ EVENT_DESCRIPTIONS: dict[HookEvent, str] = {
 
 HOOK_FILES = (os.path.join(PROJECT_DIR, "hooks.yaml"), ".iteratr.hooks.yml")
 """Paths in a repository; the first that exists counts. The second is from an older system."""
-
-_SHELL = re.compile(r"[|&;<>()]+")
-_EXPANDED = re.compile(r"[$`]")
-_EXAMPLE = '["sh", "-c", "make lint | tail -20"]'
 
 
 class Hook(Struct, frozen=True, kw_only=True):
@@ -157,31 +151,7 @@ def _command(given: str | list[str], place: str) -> tuple[str, ...]:
     if "{{" in text:
         hint = "take it from the environment, BN_TASK_TITLE for instance, or from the JSON on standard input"
         raise ConfigError(f"{place}: values are not put into commands: {text!r}", hint=hint)
-    words = _split(given, place) if isinstance(given, str) else given
-    if not words or not words[0]:
-        raise ConfigError(f"{place}: there is no command", hint=f"write a program and its arguments, or {_EXAMPLE}")
-    return tuple(words)
-
-
-def _split(text: str, place: str) -> list[str]:
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise ConfigError(f"{place}: {error}: {text!r}", hint="close the quotes") from error
-    if sign := next(_for_shell(text), None):
-        hint = f"ask for one: {msgspec.json.encode(['sh', '-c', text]).decode()}"
-        raise ConfigError(f"{place}: {sign!r} needs a shell, and no shell reads this: {text!r}", hint=hint)
-    return words
-
-
-def _for_shell(text: str) -> Iterator[str]:
-    """The part of a command that needs a shell."""
-    lexer = shlex.shlex(text, posix=False, punctuation_chars="|&;<>()")
-    lexer.whitespace_split, lexer.commenters = True, ""
-    with suppress(ValueError):  # a quote within a word, where this lexer would end the word
-        for token in lexer:
-            if found := _SHELL.fullmatch(token) or (not token.startswith("'") and _EXPANDED.search(token)):
-                yield found[0]
+    return command_words(given, place)
 
 
 def select_hooks(hooks: Sequence[Hook], names: Sequence[str]) -> list[Hook]:

@@ -1,0 +1,140 @@
+"""Reads the checks of a project, `.binnacle/checks.yaml`. They come with the repository, so a check has an effect only
+after a person has trusted exactly this definition (`config.trust`).
+
+```yaml
+checks:
+  - name: tests
+    command: make test          # runs without a shell
+    setup: make install         # prepares a fresh checkout
+    timeout: 600                # seconds
+    paths: [src/**, tests/**]   # the files it is about
+    tier: fast                  # fast: when a task is done; full: when it is merged
+    needs: [node]               # programs without which it cannot run
+```
+"""
+
+import os
+import re
+import shlex
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from binnacle.config.command_words import command_words
+from binnacle.config.directories import PROJECT_DIR
+from binnacle.config.trust import TrustItem, find_trusted, state_of
+from binnacle.config.yaml_file import YamlLines, load
+from binnacle.errors import ConfigError
+from binnacle.work.check import CHECK_TIMEOUT_SECONDS, Check, CheckTier
+
+CHECK_FILE = os.path.join(PROJECT_DIR, "checks.yaml")
+"""Its path in a repository."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
+
+
+class _CheckEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    command: str | list[str]
+    setup: str | list[str] = ""
+    timeout: Annotated[float, Meta(gt=0, le=86_400)] = CHECK_TIMEOUT_SECONDS
+    paths: list[str] = []
+    tier: CheckTier = "fast"
+    needs: list[str] = []
+
+
+class _CheckFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    checks: list[_CheckEntry] = []
+
+
+def find_checks(repo: str) -> list[Check]:
+    """The checks of a project, in the order of its file, trusted or not.
+
+    Raises:
+        ConfigError: with the file, the line, and what was expected.
+    """
+    path = os.path.join(repo, CHECK_FILE)
+    if not os.path.lexists(path):
+        return []
+    written, lines = load(path, _CheckFile, root=repo)
+    found: dict[str, Check] = {}
+    for index, entry in enumerate(written.checks):
+        check = _read(entry, lines, index)
+        if check.name in found:
+            hint = f"rename one of them; the other is at {found[check.name].place}"
+            raise ConfigError(f"{check.place}: there are two checks called {check.name!r}", hint=hint)
+        found[check.name] = check
+    return list(found.values())
+
+
+def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
+    def place(key: str) -> str:
+        return lines.at("checks", index, key)
+
+    if not _NAME.fullmatch(entry.name):
+        hint = "letters, digits, -, _ and ., 64 at most"
+        raise ConfigError(f"{place('name')}: not a name for a check: {entry.name!r}", hint=hint)
+    for path in entry.paths:
+        _check_path(path, place("paths"))
+    for program in entry.needs:
+        if not _PROGRAM.fullmatch(program):
+            hint = "name it as it is started, without a path"
+            raise ConfigError(f"{place('needs')}: not the name of a program: {program!r}", hint=hint)
+    command, words = _read_command(entry.command, place("command"))
+    return Check(
+        name=entry.name,
+        command=command,
+        words=words,
+        setup=_read_command(entry.setup, place("setup"))[1] if entry.setup else (),
+        timeout=entry.timeout,
+        paths=tuple(entry.paths),
+        tier=entry.tier,
+        needs=tuple(entry.needs),
+        place=lines.at("checks", index),
+    )
+
+
+def _read_command(given: str | list[str], place: str) -> tuple[str, tuple[str, ...]]:
+    """A command as a person types it, and its words."""
+    text = given.strip() if isinstance(given, str) else shlex.join(given)
+    if not text.isprintable():  # what an agent types is compared with it, character by character
+        hint = "put longer ones into a script of the repository"
+        raise ConfigError(f"{place}: a command is one line of printable characters: {text!r}", hint=hint)
+    return text, command_words(given, place)
+
+
+def _check_path(path: str, place: str) -> None:
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        hint = "begin at the top of the repository, as in: src/**"
+        raise ConfigError(f"{place}: not a pattern of files in the repository: {path!r}", hint=hint)
+
+
+def find_trusted_checks(repo: str) -> tuple[list[Check], list[Check]]:
+    """The checks that a person has trusted as they are, and those that have no effect.
+
+    Raises:
+        ConfigError: the file of the checks, or that of what was trusted, cannot be read.
+    """
+    checks, known = find_checks(repo), find_trusted(repo)
+    trusted = [one for one in checks if state_of(trust_item_of(one), known) == "trusted"]
+    return trusted, [one for one in checks if one not in trusted]
+
+
+def find_trust_items(repo: str) -> list[TrustItem]:
+    """The checks of a project as a person sees them before trusting them."""
+    return [trust_item_of(check) for check in find_checks(repo)]
+
+
+def trust_item_of(check: Check) -> TrustItem:
+    """A check as a person sees it before trusting it: everything that its definition says."""
+    about = {
+        "setup": shlex.join(check.setup),
+        "timeout": f"{check.timeout:g} s",
+        "paths": shlex.join(check.paths),
+        "tier": check.tier,
+        "needs": shlex.join(check.needs),
+    }
+    content = "\n".join([check.command, *(f"{key}: {value}" for key, value in about.items() if value)])
+    does = f"let agents of runs run {check.command} without asking"
+    return TrustItem(kind="check", name=check.name, place=check.place, does=does, content=content)

@@ -1,0 +1,40 @@
+"""A check: a command of the project that shows whether work is right. This is its definition; nothing here runs it."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+CheckTier = Literal["fast", "full"]
+"""When a check has to pass: `fast` before a task is called done, `full` before its change is merged."""
+
+CHECK_TIMEOUT_SECONDS = 600.0
+"""Seconds that a check may take if its definition does not say."""
+
+
+class Check(Struct, frozen=True, kw_only=True):
+    """The definition of a check, as a file of the project has it."""
+
+    name: str
+    """Unique in the project."""
+
+    command: str
+    """As a person would type it, in one line. No shell reads it, unless it names one itself."""
+
+    words: tuple[str, ...]
+    """The program and its arguments."""
+
+    setup: tuple[str, ...] = ()
+    """The words of a command that prepares a fresh checkout for it; empty if none is needed."""
+
+    timeout: float = CHECK_TIMEOUT_SECONDS
+    """Seconds."""
+
+    paths: tuple[str, ...] = ()
+    """Patterns of the files that it is about; empty if it is about all of them."""
+
+    tier: CheckTier = "fast"
+    needs: tuple[str, ...] = ()
+    """Programs without which it cannot run."""
+
+    place: str = ""
+    """`file:line` where it is written."""
