@@ -2,7 +2,8 @@
 
     python player.py SCRIPT FOLDER
 
-The script has `agent`, an `Actor`. What it keeps for later turns and processes is in FOLDER.
+The script has `agent`, an `Actor`. What it keeps for later turns and processes is in FOLDER. With a file `loads` there,
+the agent can load its sessions.
 """
 
 import json
@@ -50,11 +51,14 @@ class Actor:
         self.answers: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         """What the client answered to requests of the agent."""
 
+        self.usage: dict[str, int] | None = None
+        """What the turn took, if the agent says it."""
+
         self._ids = count(1)
         folder.mkdir(parents=True, exist_ok=True)
 
     def turn(self, prompt: str) -> None:
-        self.prompt = prompt
+        self.prompt, self.usage = prompt, None
         if found := re.search(r"\*\*(bn-[0-9a-f]+): (.*?)\*\*", prompt):
             self.task, self.title = found.groups()
         exec(self._script, {"agent": self, "Path": Path, "os": os})
@@ -100,10 +104,14 @@ class Actor:
     def say(self, text: str) -> None:
         self._tell({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
 
-    def cost(self, amount: float) -> None:
+    def cost(self, amount: float, currency: str = "USD") -> None:
         """Says what the session cost so far."""
-        cost = {"amount": amount, "currency": "USD"}
+        cost = {"amount": amount, "currency": currency}
         self._tell({"sessionUpdate": "usage_update", "used": 10, "size": 1000, "cost": cost})
+
+    def tokens(self, number: int) -> None:
+        """Says at the end of the turn how many tokens it took."""
+        self.usage = {"totalTokens": number, "inputTokens": number, "outputTokens": 0}
 
     def tool(self, title: str, *, given: Any = None, status: str = "completed", diff: Any = None) -> None:
         """Says that it made a tool call of its own."""
@@ -152,8 +160,9 @@ def main(script: str, folder: str) -> None:
         answer: dict[str, Any] = {"result": {}}
         match message["method"]:
             case "initialize":
-                answer["result"] = {"protocolVersion": 1, "agentCapabilities": {"mcpCapabilities": {"http": True}}}
-            case "session/new":
+                can = {"mcpCapabilities": {"http": True}, "loadSession": (actor.folder / "loads").exists()}
+                answer["result"] = {"protocolVersion": 1, "agentCapabilities": can}
+            case "session/new" | "session/load":
                 actor.server = message["params"]["mcpServers"][0]
                 actor.cwd = Path(message["params"]["cwd"])
                 answer["result"] = {"sessionId": "play"}
@@ -189,7 +198,7 @@ def play(actor: Actor, prompt: str) -> dict[str, Any]:
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(4)
-    return {"result": {"stopReason": "end_turn"}}
+    return {"result": {"stopReason": "end_turn", **({"usage": actor.usage} if actor.usage else {})}}
 
 
 if __name__ == "__main__":

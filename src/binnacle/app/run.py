@@ -118,7 +118,9 @@ async def run(
         cwd = workspace_of(project, wanted.start)
         lease = project.settings.number("claim.minutes") * 60
         store = RunStore(lambda: open_store(project), run=opened.run, feature=opened.terms.feature, lease=lease)
+        base = await Git(cwd).head() or ""
         trees = await _open_trees(stack, project, wanted, cwd, store, control)
+        await store.note_origin(base, trees.branch, wanted.budget.limits)
         workers = [
             Worker(number=number, session=session, cwd=trees.folder(number))
             for number, session in enumerate(opened.sessions, 1)

@@ -122,13 +122,14 @@ class Attempt:
                 if failures >= MAX_FAILURES:
                     return None
                 await self._context.control.sleep(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS)) - 1])
-                order = order._replace(goes_on=True)
+                order = (await self._order(prepared))._replace(goes_on=True)
 
     async def _order(self, prepared: PreparedTree) -> IterationOrder:
         options, task, claimed = self._context.options, self._task, self._claimed
         stage: Stage = "merge" if prepared.conflict is not None else "do"
         choice = options.choose(stage, task.discipline)
         spent = await self._context.store.spent_on_task(task.id)
+        here = await self._context.store.spent_in_iteration(self._worker.session, claimed.number)
         minutes, cost = options.task_budget.minutes, options.task_budget.cost
         return IterationOrder(
             number=claimed.number,
@@ -147,7 +148,7 @@ class Attempt:
             ),
             task=task.id,
             within=None if minutes is None else max(1.0, minutes * 60 - spent.seconds),
-            cost_left=None if cost is None else max(0.0, cost - spent.cost),
+            cost_left=None if cost is None else max(0.0, cost - (spent.cost - here.cost)),
         )
 
     async def _take_over(self, finished: FinishedIteration) -> AttemptResult:

@@ -21,6 +21,11 @@ class RunBudget(Struct, frozen=True, kw_only=True):
     cost: float | None = None
     """In the agent's currency."""
 
+    @property
+    def limits(self) -> dict[str, float]:
+        """The limits that there are, by kind."""
+        return {kind: limit for kind in BUDGET_KINDS if (limit := getattr(self, kind)) is not None}
+
 
 class RunSpending(Struct, kw_only=True):
     """What a run has used so far."""

@@ -41,7 +41,7 @@ class Conversation:
         spent: IterationSpending,
         cost_left: float | None = None,
     ) -> None:
-        """`task` is the task of the agent, if it has one; `cost_left` is what it may still cost."""
+        """`task` is the task of the agent, if it has one; `cost_left` is what this iteration may cost."""
         self._session = session
         self._worker = worker.number
         self._worker_session, self._folder, self._task = worker.session, worker.cwd, task
@@ -164,7 +164,7 @@ class Conversation:
         """Notes the total cost of the session; interrupts the turn when it exceeds the budget."""
         if update.cost is None:
             return []
-        self._spent.set_cost(update.cost.amount)
+        self._spent.set_cost(update.cost.amount, update.cost.currency)
         if self._spent.is_run_over_budget:
             self._break_off()
         elif self._cost_left is not None and self._spent.cost > self._cost_left:

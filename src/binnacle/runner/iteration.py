@@ -30,7 +30,7 @@ from binnacle.wire import acp
 from binnacle.work.session import SessionTerms
 
 AGENT_SESSION_FILE = "agent.json"
-"""A file of a session: the agent's own session in which its iteration runs."""
+"""A file of a session, with an `AgentSessionMemo`."""
 
 REMINDER = "Before you stop: {missing}. Start no other task."
 SUMMARY_MISSING = "write the summary of this iteration with {tool}: what was done, and what comes next"
@@ -42,8 +42,15 @@ HOOK_OUTPUT_INTRODUCTION = (
     "After this iteration a check of the project reported the following. Fix it; start no other task.\n\n"
 )
 RESUMED_NOTE = "This iteration was interrupted. See what is already done, and continue from there."
-SAVE_SECONDS = 30.0
-"""Seconds between two notes of what an iteration took so far."""
+
+
+class AgentSessionMemo(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent's own session in which an iteration runs, as kept in `AGENT_SESSION_FILE`."""
+
+    agent: str
+    session: str
+    cost_before: float = 0.0
+    """What other sessions of agents in the same iteration cost before it."""
 
 
 class IterationOrder(NamedTuple):
@@ -62,6 +69,7 @@ class IterationOrder(NamedTuple):
     """Seconds that it may take, if its task has little time left."""
 
     cost_left: float | None = None
+    """What it may cost, with what it cost before it was interrupted; the other attempts at its task had the rest."""
 
 
 class FinishedIteration(NamedTuple):
@@ -148,11 +156,12 @@ async def _run_agent(
         )
         try:
             opened = await context.control.unless_stopped(stack.enter_async_context(agent))
-            opening = _open(context, worker, opened, servers, order)
+            opening = _open(context, worker, opened, servers, order, spent)
             session = await context.control.unless_stopped(opening)
         except RunStopped:
             return None
-        spent.begin(was_loaded=session.was_loaded)
+        if session.model and session.model != agent_command.model:
+            await context.store.note_agent(worker.session, order.number, agent_command.name, session.model)
         conversation = Conversation(
             session,
             worker=worker,
@@ -177,13 +186,20 @@ def _extra_text(context: RunContext, order: IterationOrder) -> str:
 
 
 async def _open(
-    context: RunContext, worker: Worker, agent: AcpAgent, servers: Sequence[acp.McpServer], order: IterationOrder
+    context: RunContext,
+    worker: Worker,
+    agent: AcpAgent,
+    servers: Sequence[acp.McpServer],
+    order: IterationOrder,
+    spent: IterationSpending,
 ) -> AcpSession:
     """A session of the agent: that of the resumed iteration, if the agent can load it."""
     name = order.choice.agent.name
     before = _load_agent_session(context, worker, name) if order.goes_on else None
-    session = await agent.open(servers=servers, cwd=worker.cwd, resume=before)
-    _save_agent_session(context, worker, name, session.id)
+    session = await agent.open(servers=servers, cwd=worker.cwd, resume=before.session if before else None)
+    spent.begin(loaded_after=before.cost_before if before and session.was_loaded else None)
+    memo = AgentSessionMemo(agent=name, session=session.id, cost_before=spent.cost_before)
+    write_atomically(_agent_session_path(context, worker), msgspec.json.encode(memo))
     context.tell(
         run_events.AgentStarted(
             worker=worker.number, agent=name, agent_session=session.id, was_loaded=session.was_loaded
@@ -246,11 +262,10 @@ async def _keep_alive(
 
     async def renew() -> None:
         while True:
-            await asyncio.sleep(min(context.store.lease / 3, SAVE_SECONDS))
+            await asyncio.sleep(context.store.lease / 3)
             # The next round tries again; a store that stays away fails the agent's calls.
             with contextlib.suppress(BinnacleError):
                 await context.store.renew_claims(worker.session)
-                await spent.save()
 
     async def touch() -> None:
         while True:
@@ -258,7 +273,7 @@ async def _keep_alive(
             if context.services.is_busy(worker.session):
                 session.touch()
 
-    beating = [asyncio.create_task(renew()), asyncio.create_task(touch())]
+    beating = [asyncio.create_task(renew()), asyncio.create_task(touch()), asyncio.create_task(spent.keep_saved())]
     try:
         yield
     finally:
@@ -271,19 +286,14 @@ def _agent_session_path(context: RunContext, worker: Worker) -> str:
     return os.path.join(context.services.folder(worker.session), AGENT_SESSION_FILE)
 
 
-def _save_agent_session(context: RunContext, worker: Worker, agent: str, agent_session: str) -> None:
-    memo = {"agent": agent, "session": agent_session}
-    write_atomically(_agent_session_path(context, worker), msgspec.json.encode(memo))
-
-
-def _load_agent_session(context: RunContext, worker: Worker, agent: str) -> str | None:
+def _load_agent_session(context: RunContext, worker: Worker, agent: str) -> AgentSessionMemo | None:
     """The agent's session in which the iteration began."""
     try:
         with open(_agent_session_path(context, worker), "rb") as file:
-            memo = msgspec.json.decode(file.read(), type=dict[str, str])
+            memo = msgspec.json.decode(file.read(), type=AgentSessionMemo)
     except (OSError, msgspec.DecodeError):
         return None
-    return memo.get("session") if memo.get("agent") == agent else None
+    return memo if memo.agent == agent else None
 
 
 def _forget_agent_session(context: RunContext, worker: Worker) -> None:

@@ -56,6 +56,7 @@ from binnacle.runner.iteration import IterationOrder, iterate
 from binnacle.runner.outage import OutageWait
 from binnacle.runner.ports import PLANNING_RECIPE, Worker
 from binnacle.runner.run_context import RunContext
+from binnacle.runner.spending_sync import SpendingSync
 from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
 from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import ClaimedAttempt
@@ -91,14 +92,13 @@ class RunLoop:
         """Whether an agent has ended an attempt by itself."""
 
         self._freed = asyncio.Event()
-        self._started_at = 0.0
+        self._sync = SpendingSync(context, self._ids)
         self._watch = TaskWatch(context, self._home, self._ids, on_hook_failed=self._end_with_error)
 
     async def run(self) -> run_events.RunEnded:
         """Runs until there is a reason to end, and returns how it ended."""
         context, first = self._context, self._workers[0]
-        self._started_at = context.control.now()
-        await self._load_spending()
+        await self._sync.load()
         context.tell(
             run_events.RunStarted(
                 session=first.session,
@@ -108,7 +108,7 @@ class RunLoop:
                 goes_on=self._goes_on,
             )
         )
-        async with self._watch:
+        async with self._watch, self._sync:
             reason = await self._decide()
         return await self._end(reason)
 
@@ -140,12 +140,6 @@ class RunLoop:
     def _end_with(self, reason: EndReason) -> None:
         """Sets the reason to end, unless there is one; other workers finish their current iteration."""
         self._end_reason = self._end_reason or reason
-
-    async def _load_spending(self) -> None:
-        """Counts what the run took before it was resumed."""
-        before, spent = await self._context.store.spent_in_run(), self._context.spent
-        spent.iterations_before, spent.tokens, spent.cost = before.iterations, before.tokens, before.cost
-        spent.seconds_before = await self._context.store.seconds_in_run()
 
     async def _set_default_limit(self) -> None:
         """Limits the iterations of a run without such a budget by the number of its tasks."""
@@ -271,7 +265,7 @@ class RunLoop:
         if self._context.control.is_stopped:
             return INTERRUPTED
         spent = self._context.spent
-        spent.seconds = spent.seconds_before + self._context.control.now() - self._started_at
+        spent.seconds = spent.seconds_before + self._sync.seconds
         return check_budget(self._context.options.budget, spent)
 
     async def _wait_for_others(self, why: str) -> None:
@@ -291,7 +285,9 @@ class RunLoop:
         await store.release_tasks(self._ids, reason.said)
         counts = await store.count_tasks(self._ids)
         kept = await self._trees.close()
-        await store.end_run(reason.why, reason.said, self._context.control.now() - self._started_at)
+        with self._ending_with_errors():
+            await store.note_head(await self._trees.head())
+        await store.end_run(reason.why, reason.said, self._sync.take_seconds())
         ended = run_events.RunEnded(
             session=self._ids[0],
             name=self._context.options.name,
@@ -301,7 +297,7 @@ class RunLoop:
             iterations=self._finished,
             closed=counts.closed_here,
             left=counts.left,
-            seconds=round(self._context.control.now() - self._started_at, 1),
+            seconds=round(self._sync.seconds, 1),
             tokens=self._context.spent.tokens,
             cost=self._context.spent.cost,
             kept=tuple(kept),

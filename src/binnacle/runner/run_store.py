@@ -6,7 +6,7 @@ for their changes to the same file.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Literal, NamedTuple, TypeVar
@@ -160,9 +160,30 @@ class RunStore:
         """What the run took so far, over all machines and resumes."""
         return await self.read(lambda tx: attempts.spent_in_run(tx, self.run))
 
+    async def spent_elsewhere(self, session_ids: Sequence[str]) -> Spending:
+        """What the run took so far in other sessions than these."""
+        return await self.read(lambda tx: attempts.spent_elsewhere(tx, self.run, session_ids))
+
     async def seconds_in_run(self) -> float:
-        """How long the run was driven before."""
+        """How long the run was driven so far, over all machines and resumes."""
         return (await self.read(lambda tx: runs.get(tx, self.run))).seconds
+
+    async def add_seconds(self, seconds: float) -> None:
+        """Adds time that the run was driven here."""
+        await self.write(lambda tx: runs.add_seconds(tx, self.run, seconds))
+
+    async def note_origin(self, base: str, branch: str, budget: Mapping[str, float]) -> None:
+        """Notes where the changes of the run begin, unless that is known, where they come together, and its budget."""
+
+        def note(tx: Writer) -> None:
+            known = runs.get(tx, self.run)
+            runs.update(tx, self.run, base=known.base or base, branch=branch, budget=dict(budget))
+
+        await self.write(note)
+
+    async def note_head(self, head: str) -> None:
+        """Notes the newest commit with the changes of the run."""
+        await self.write(lambda tx: runs.update(tx, self.run, head=head))
 
     async def spent_in_iteration(self, session_id: str, number: int) -> Spending:
         """What an iteration took so far."""

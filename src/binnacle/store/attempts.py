@@ -4,6 +4,7 @@ An attempt is an iteration of a session that a run drives. How a task moves at i
 back for the next attempt, or handed to a person after too many.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from binnacle.errors import Refused
@@ -19,11 +20,14 @@ from binnacle.work.run import AttemptOutcome
 from binnacle.work.session import Iteration
 from binnacle.work.status import is_closed
 from binnacle.work.task import Task
+from binnacle.work.text import clean_optional_line
 
 COUNTED: tuple[AttemptOutcome, ...] = ("partial", "unfinished", "failed", "conflict", "repeating", "limit")
 """Outcomes that use up an attempt. A task that was blocked or asked about waits for others, not for an agent."""
 
 MAX_REASON_CHARACTERS = 2000
+
+MAX_MODEL_CHARACTERS = 200
 
 SILENT = "the agent ended without calling it done"
 """The reason of an attempt whose agent said nothing."""
@@ -56,6 +60,8 @@ class Spending(NamedTuple):
     seconds: float = 0.0
     tokens: int = 0
     cost: float = 0.0
+    currency: str = ""
+    """Of the cost; empty if no agent reported one."""
 
 
 class AttemptEnd(NamedTuple):
@@ -143,6 +149,12 @@ def spent_in_run(tx: Reader, run_id: str) -> Spending:
     return _spending(tx, "session in (select id from session where run = ?)", run_id)
 
 
+def spent_elsewhere(tx: Reader, run_id: str, session_ids: Sequence[str]) -> Spending:
+    """What a run took in other sessions than these: on other machines, and before it had as many workers."""
+    where = f"session in (select id from session where run = ?) and session not in {placeholders(session_ids)}"
+    return _spending(tx, where, run_id, *session_ids)
+
+
 def spent_in_iteration(tx: Reader, session_id: str, number: int) -> Spending:
     """What one iteration took so far."""
     return _spending(tx, "session = ? and number = ?", session_id, number)
@@ -151,21 +163,27 @@ def spent_in_iteration(tx: Reader, session_id: str, number: int) -> Spending:
 def _spending(tx: Reader, where: str, *values: str | int) -> Spending:
     row = tx.row(
         "select sum(case when number > 0 and outcome <> 'stopped' and ended_at is not null then 1 else 0 end), "
-        f"sum(seconds), sum(tokens), sum(cost) from iteration where {where}",
+        f"sum(seconds), sum(tokens), sum(cost), max(currency) from iteration where {where}",
         *values,
     )
     assert row is not None
-    return Spending(int(row[0] or 0), float(row[1] or 0), int(row[2] or 0), float(row[3] or 0))
+    return Spending(int(row[0] or 0), float(row[1] or 0), int(row[2] or 0), float(row[3] or 0), row[4] or "")
 
 
 def note_spending(tx: Writer, session_id: str, number: int, spent: Spending) -> None:
     """Notes what an attempt took so far."""
-    columns = {"seconds": round(spent.seconds, 3), "tokens": spent.tokens, "cost": spent.cost}
+    columns = {
+        "seconds": round(spent.seconds, 3),
+        "tokens": spent.tokens,
+        "cost": spent.cost,
+        "currency": spent.currency,
+    }
     ITERATIONS.update(tx, columns, "session = ? and number = ?", session_id, number)
 
 
 def note_agent(tx: Writer, session_id: str, number: int, agent: str, model: str) -> None:
-    """Notes which agent makes an attempt."""
+    """Notes which agent makes an attempt. Its model may be in the agent's words."""
+    model = clean_optional_line(model[:MAX_MODEL_CHARACTERS], what="model")
     ITERATIONS.update(tx, {"agent": agent, "model": model}, "session = ? and number = ?", session_id, number)
 
 

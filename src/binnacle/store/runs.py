@@ -10,7 +10,7 @@ from binnacle.store.transaction import Reader, Writer
 from binnacle.work.run import Attention, RunId, RunMessage, RunRecord
 from binnacle.work.session import SessionRecord
 
-RUNS = Table("run", RunRecord, times=("created_at", "ended_at"))
+RUNS = Table("run", RunRecord, json=("budget",), times=("created_at", "ended_at"))
 MESSAGES = Table("run_message", RunMessage, times=("created_at", "taken_at"))
 ATTENTIONS = Table("attention", Attention, json=("options",), times=("created_at", "answered_at"))
 
@@ -73,10 +73,15 @@ def update(tx: Writer, run_id: str, **columns: object) -> RunRecord:
 
 def end(tx: Writer, run_id: str, *, why: str, said: str, seconds: float) -> RunRecord:
     """Notes that a run has ended on this machine, why, and how long it took this time."""
-    seconds = round(get(tx, run_id).seconds + seconds, 3)
-    run = update(tx, run_id, status="ended", why=why, said=said, seconds=seconds, ended_at=tx.now)
+    add_seconds(tx, run_id, seconds)
+    run = update(tx, run_id, status="ended", why=why, said=said, ended_at=tx.now)
     tx.record("run", run.id, "ended", {"why": why, "said": said[:200]})
     return run
+
+
+def add_seconds(tx: Writer, run_id: str, seconds: float) -> None:
+    """Adds time that a run was driven on this machine."""
+    tx.run("update run set seconds = seconds + ? where id = ?", round(seconds, 3), run_id)
 
 
 def reopen(tx: Writer, run_id: str) -> RunRecord:

@@ -38,6 +38,9 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     branch: str = ""
     """The branch in which its changes come together; empty if it works in the person's folder."""
 
+    head: str = ""
+    """The newest commit with its changes, as of its last end."""
+
     remote: str = ""
     """The git remote by which its machines exchange their work."""
 
@@ -49,6 +52,9 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The same, in a sentence."""
 
     is_paused: bool = False
+    budget: dict[str, float] = {}
+    """The most that it may take: of iterations, minutes, tokens and cost, as given when it was last started."""
+
     seconds: float = 0.0
     """How long it was driven, over all machines and resumes."""
 

@@ -116,7 +116,8 @@ class Iteration(Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     tokens: int = 0
     cost: float = 0.0
-    """In the agent's currency."""
+    currency: str = ""
+    """Of its cost; empty if the agent reported none."""
 
     started_at: datetime
     ended_at: datetime | None = None

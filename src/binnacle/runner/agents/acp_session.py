@@ -49,6 +49,9 @@ class AcpSession:
         self.not_loaded = not_loaded
         """Why it does not, if that was wanted."""
 
+        self.model = _find_current_model(opened)
+        """The model as the agent names it; empty if it does not say."""
+
     @property
     def is_running(self) -> bool:
         """Whether a turn is running."""
@@ -126,6 +129,7 @@ class AcpSession:
             models = self._opened.models.available_models if self._opened.models else ()
             chosen = self._find_model(model, [one.model_id for one in models])
             await self._choose(acp.SET_MODEL, acp.SetModel(session_id=self.id, model_id=chosen), what=what)
+        self.model = chosen
 
     def hear(self, update: acp.Update) -> None:
         """Handles an update of this session."""
@@ -178,6 +182,13 @@ class AcpSession:
             return found[0] if found else model
         hint = f"one of: {', '.join(found)}" if found else did_you_mean(model, offered)
         raise InvalidInput(f"{self._agent.name} has no model {model!r}", hint=hint)
+
+
+def _find_current_model(opened: acp.SessionOpened) -> str:
+    options = opened.config_options or ()
+    chosen = next((one.current_value for one in options if one.category == "model"), None)
+    known = opened.models.current_model_id if opened.models else ""
+    return chosen if isinstance(chosen, str) else known
 
 
 def _values(choices: Sequence[acp.OptionChoice]) -> Iterator[str]:

@@ -41,6 +41,12 @@ class RunTrees(Protocol):
     def behind(self) -> str:
         """Why the person's branch does not have everything, and how to bring it in; empty if it has."""
 
+    async def head(self) -> str:
+        """The commit in which the work of all tasks comes together, or came together when this was closed.
+
+        Empty without a repository or a commit.
+        """
+
     def folder(self, worker: int) -> str:
         """Where a worker works. The folder is there once it was prepared."""
 
@@ -94,6 +100,9 @@ class InPlace:
         self._auto_commit = auto_commit
         self._start = ""
         """The commit before the task."""
+
+    async def head(self) -> str:
+        return "" if self._git is None else await self._git.head() or ""
 
     def folder(self, worker: int) -> str:  # noqa: ARG002 - there is one
         return self._folder
@@ -167,6 +176,9 @@ class InWorktrees:
         self._trees = WorkerTrees(self._folder, self._parker)
         self._open: AsyncExitStack | None = None
         self._kept: Sequence[str] = ()
+        self._last_head = ""
+        """The commit of the run's branch when this was closed."""
+
         self._lock: RepositoryLock
         self._checkout: PersonCheckout
         self._queue: MergeQueue
@@ -206,6 +218,9 @@ class InWorktrees:
     def behind(self) -> str:
         return self._checkout.behind
 
+    async def head(self) -> str:
+        return self._last_head if self._open is None else await find_branch(Git(self._start), self.branch)
+
     def folder(self, worker: int) -> str:
         return self._trees.path_of(worker)
 
@@ -237,6 +252,7 @@ class InWorktrees:
                 async with self._lock.alone() as git:
                     kept += await self._release(git, worker)
             async with self._lock.alone() as git:
+                self._last_head = await find_branch(git, self.branch)
                 kept += await self._tasks.delete_all_integrated(git)
                 kept += await self._release_branch(git)
         finally:

@@ -10,11 +10,13 @@ create table run (
     asked_file {text} not null,
     base {text} not null,
     branch {text} not null,
+    head {text} not null,
     remote {text} not null,
     status {text} not null,
     why {text} not null,
     said {text} not null,
     is_paused integer not null,
+    budget {text} not null,
     seconds double precision not null default 0,
     created_at {text} not null,
     ended_at {text}
@@ -38,6 +40,7 @@ alter table iteration add column files integer not null default 0;
 alter table iteration add column seconds double precision not null default 0;
 alter table iteration add column tokens bigint not null default 0;
 alter table iteration add column cost double precision not null default 0;
+alter table iteration add column currency {text} not null default '';
 
 create index iteration_task on iteration (task_started) where task_started is not null;
 
