@@ -132,6 +132,20 @@ def test_tasks_are_removed_only_by_somebody_who_says_so(bn, lost, tmp_path, word
     assert not (tmp_path / "data" / key).exists()
 
 
+@pytest.mark.parametrize("words", [[], ["--all"], ["shop-"]])
+def test_a_store_with_working_trees_of_runs_is_never_removed(bn, lost, tmp_path, words):
+    """Their repository is gone, so they may be the last copy of somebody's work."""
+    _, key = lost
+    work = tmp_path / "data" / key / "worktrees" / "night" / "trees" / "1" / "cart.py"
+    work.parent.mkdir(parents=True)
+    work.write_text("half done")
+    if words == ["shop-"]:
+        assert "worktrees" in bn.fails("store", "prune", *words, "--yes")["hint"]
+    else:
+        assert bn("store", "prune", *words, "--yes")["stores"] == []
+    assert work.read_text() == "half done"
+
+
 def test_a_store_in_use_is_never_pruned(bn, tmp_path):
     bn.add("One")
     other = repository(bn, tmp_path / "other")

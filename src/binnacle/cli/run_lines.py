@@ -1,5 +1,6 @@
 """A run as lines: for logs and pipes, above the live view, and its last words for everyone."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -142,7 +143,7 @@ def show_end(ended: RunEnded, screen: Screen) -> None:
     rest += f", cost {ended.cost:.2f}" if ended.cost else ""
     screen.line(rest)
     for branch in ended.kept:
-        screen.line(f"not merged: {branch}")
+        screen.line(f"{'left' if os.path.isabs(branch) else 'not merged'}: {branch}")
     if ended.behind:
         screen.line(ended.behind)
     if ended.hint:

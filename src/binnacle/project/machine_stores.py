@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Literal
 
@@ -62,7 +63,6 @@ def _describe(name: str, project: Project) -> KnownStore:
     record = read_record(record_file(name))
     folder = os.path.join(data_root(), name)
     summary = summarise_file(os.path.join(folder, STORE_FILE))
-    worktrees = os.path.join(folder, "worktrees")
     return KnownStore(
         id=name,
         place=project.repo if name == project.id else record.place if record else "",
@@ -70,7 +70,7 @@ def _describe(name: str, project: Project) -> KnownStore:
         tasks=summary.tasks,
         bytes=summary.bytes,
         changed_at=summary.changed_at,
-        has_worktrees=os.path.isdir(worktrees) and bool(os.listdir(worktrees)),
+        has_worktrees=_has_worktrees(os.path.join(folder, "worktrees")),
     )
 
 
@@ -197,16 +197,29 @@ def find_store(stores: Sequence[KnownStore], key: str) -> KnownStore:
     return found[0]
 
 
+def _has_worktrees(folder: str) -> bool:
+    """Whether a run has left anything where its workers work."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        runs = (os.path.join(folder, name, "trees") for name in os.listdir(folder))
+        return any(os.path.isdir(trees) and os.listdir(trees) for trees in runs)
+    return False
+
+
 def choose_prunable(stores: Sequence[KnownStore], keys: Sequence[str], *, with_tasks: bool) -> list[KnownStore]:
     """The stores to remove: the named ones, or all whose place is gone and that are empty (or `with_tasks`)."""
     if not keys:
-        return [store for store in stores if store.state == "gone" and (store.is_empty or with_tasks)]
+        gone = (store for store in stores if store.state == "gone" and not store.has_worktrees)
+        return [store for store in gone if store.is_empty or with_tasks]
     chosen = [find_store(stores, key) for key in keys]
     for store in chosen:
         if store.state in ("here", "there"):
             raise Refused(
                 f"{store.id} is in use by {show_path(store.place)}", hint="empty it with: bn store clear --yes"
             )
+        if store.has_worktrees:
+            place = os.path.join(data_root(), store.id, "worktrees")
+            hint = f"save what you need from {show_path(place)}, and remove it yourself"
+            raise Refused(f"{store.id} has working trees of runs, with work that may be nowhere else", hint=hint)
     return chosen
 
 

@@ -6,6 +6,7 @@ merge_queue       moves the branch of the run, to which the work of all tasks co
 remote_branches   fetches and pushes the branches of a run
 person_checkout   lets the person's branch follow the branch of the run
 worktrees         makes, repairs and removes the trees of workers
+ignored_files     files in a tree that git would remove with it, although they are nowhere else
 parking           stores what is in a tree, so that nobody's work is lost
 conflict_notes    the conflicts that are begun in trees
 tree_moves        moves a tree from one commit to another, so that a kill in between can be repaired

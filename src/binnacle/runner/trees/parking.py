@@ -91,6 +91,11 @@ class WorkParker:
         message = f"Unfinished work of {label}\n".encode(errors="replace")
         return (await here.ask(*words, "-F", "-", given=message, variables=dates)).line
 
+    async def list_stashes(self, git: Git) -> list[str]:
+        """What agents of the run have put on git's own stack of changes, which all trees of a repository share."""
+        ran = await git.run("log", "--walk-reflogs", "--format=%gd: %gs", "refs/stash", "--")
+        return [line for line in ran.line.splitlines() if f"n {self._branches}" in line] if ran.code == 0 else []
+
     async def is_kept(self, git: Git, commit: str) -> bool:
         """Whether a branch, a tag or a parked ref has a commit."""
         places = ("refs/heads", "refs/tags", f"{PARKED}/")

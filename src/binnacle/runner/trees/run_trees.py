@@ -10,7 +10,9 @@ from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
 from binnacle.git.command import Commit, Git, is_nested_repository
 from binnacle.runner.run_control import RunStopped
 from binnacle.runner.trees.commits import delete_ref, find_branch, has_commit
+from binnacle.runner.trees.conflict_notes import readable_names
 from binnacle.runner.trees.file_lock import hold_lock
+from binnacle.runner.trees.ignored_files import find_precious
 from binnacle.runner.trees.merge_queue import Lease, MergeQueue, Verify
 from binnacle.runner.trees.merge_results import MergeResult, NothingToMerge, PreparedTree
 from binnacle.runner.trees.parking import WorkParker
@@ -26,6 +28,9 @@ OWNER_TIMEOUT_SECONDS = 15.0
 
 OLDEST_GIT = (2, 38)
 """The first version of git that can merge without touching files."""
+
+MAX_NAMED_FILES = 5
+"""Files of one tree that are named at the end of a run."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 
@@ -255,9 +260,10 @@ class InWorktrees:
                 self._last_head = await find_branch(git, self.branch)
                 kept += await self._tasks.delete_all_integrated(git)
                 kept += await self._release_branch(git)
+                kept += await self._parker.list_stashes(git)
         finally:
             await self._open.aclose()
-            self._open, self._kept = None, (*self._trees.kept, *kept)
+            self._open, self._kept = None, tuple(dict.fromkeys((*self._trees.kept, *kept)))
         return self._kept
 
     @asynccontextmanager
@@ -284,6 +290,9 @@ class InWorktrees:
                 label = (await here.branch() or f"worker-{worker}").rpartition("/")[2]
                 return [await self._parker.park_changes(here, label)]
             parked = await self._parker.put_away(here, worker)
+            if precious := await find_precious(here, home=git.folder):
+                named = readable_names(precious[:MAX_NAMED_FILES])
+                return [*parked, *(os.path.join(path, name) for name in named)]
             await self._trees.remove(git, worker)
         except BinnacleError:
             return [path]

@@ -82,6 +82,7 @@ class TaskBranches:
                 conflict = await self._check_out(git, tree, start, tip)
             elif files := await find_unresolved(here):
                 conflict = await self._describe(here, tree, files)
+            self._trees.kept += parked
         return PreparedTree(branch=tree.branch, base=tip, conflict=conflict, was_parked=tuple(parked))
 
     async def keep(self, worker: int, task_id: str, message: str) -> Commit | None:
@@ -195,14 +196,18 @@ class TaskBranches:
         joined = await join_commits(git, start, tip, f"Merge {self._queue.branch} into {tree.branch}\n")
         commit = start if isinstance(joined, JoinConflict) else joined
         await set_branch(git, tree.branch, commit, old=await find_branch(git, tree.branch))
-        old = await git.at(tree.path).head() or ""
+        here = git.at(tree.path)
+        await self._trees.make_way(here, commit)
+        old = await here.head() or ""
         move = TreeMove(tree=tree.path, branch=tree.branch, old=old, new=commit, is_ours=True)
         await self._lock.mover.switch(git, move)
+        await self._trees.clear_leftovers(here)
         return await self._hand_over(git, tree, tip, joined) if isinstance(joined, JoinConflict) else None
 
     async def _hand_over(self, git: Git, tree: WorkerTree, tip: str, conflict: JoinConflict) -> MergeConflict:
         """Begins the merge in the worker's tree."""
         ours = await find_branch(git, tree.branch)
+        await self._trees.make_way(git.at(tree.path), conflict.tree)
         write_note(tree.path, ours=ours, theirs=tip, files=conflict.files)
         await self._lock.mover.begin_merge(git, tree=tree.path, branch=tree.branch, commit=tip)
         return await self._describe(git.at(tree.path), tree, conflict.files)
@@ -242,7 +247,7 @@ class TaskBranches:
     async def _leave(self, git: Git, tree: WorkerTree) -> None:
         """Detaches the tree of a worker from a branch that is integrated."""
         if self._has_tree(tree) and await git.at(tree.path).branch() == tree.branch:
-            await self._parker.put_away(git.at(tree.path), tree.number)
+            self._trees.kept += await self._parker.put_away(git.at(tree.path), tree.number)
 
     async def _push(self, git: Git, task_id: str) -> None:
         """Pushes the branch of a task. Without an answer of the remote, it is pushed before the next task."""

@@ -3,16 +3,19 @@
 They are in the data directory, `worktrees/<run>/trees/<worker>`. Between two tasks a tree is detached, so that any
 worker can take the branch of any task. A killed run leaves its trees, and the next run of that name uses them again.
 
-A tree is removed only if nothing in it would be lost: it has no changes, its commit is in a branch or a parked ref, and
-no process works in it. Ignored files go with it. Git itself checks this once more, as it is never told to insist.
+A tree is removed only if nothing in it would be lost: it has no changes, its commit is in a branch or a parked ref, no
+process works in it, and its ignored files can be made again. Git itself checks most of this once more, as it is never
+told to insist. What is in the way of a branch that is checked out, which git would overwrite if it is ignored, is put
+aside: into a folder next to the tree.
 """
 
 import os
+from collections.abc import Collection
 from contextlib import suppress
 
 from binnacle.config.private_files import private_opener
 from binnacle.errors import Refused
-from binnacle.git.command import LONG_GIT_TIMEOUT_SECONDS, Git
+from binnacle.git.command import LONG_GIT_TIMEOUT_SECONDS, NEVER_COMMITTED, Git, is_nested_repository
 from binnacle.processes.facts import folder_of, read_table
 from binnacle.runner.trees.commits import resolve
 from binnacle.runner.trees.parking import WorkParker
@@ -121,6 +124,33 @@ class WorkerTrees:
             await git.run("worktree", "unlock", listed.path)
         await git.ask("worktree", "remove", listed.path)
 
+    async def make_way(self, here: Git, new: str) -> None:
+        """Puts aside what is in the place of files that `new` adds to a tree without changes: ignored files.
+
+        `new` is a commit, or a tree of git.
+        """
+        added = ("diff", "--name-only", "--no-renames", "--diff-filter=A", "-z", "HEAD", new)
+        names = (await here.ask(*added)).names
+        self._put_files_aside(here.folder, {found for name in names if (found := _find_in_place_of(here.folder, name))})
+
+    async def clear_leftovers(self, here: Git) -> None:
+        """Puts aside files of another branch that are not ignored any more, so that nobody commits them here."""
+        ran = await here.ask("ls-files", "--others", "--exclude-standard", "-z")
+        ours = (
+            one for one in ran.names if not is_nested_repository(one) and one.partition("/")[0] not in NEVER_COMMITTED
+        )
+        self._put_files_aside(here.folder, set(ours))
+
+    def _put_files_aside(self, tree: str, names: Collection[str]) -> None:
+        """Moves files of a tree into a folder next to it, and keeps them."""
+        aside = f"{tree}.{os.urandom(3).hex()}"
+        for name in sorted(names):
+            place = os.path.join(aside, name)
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            os.rename(os.path.join(tree, name), place)
+        if names:
+            self.kept.append(aside)
+
     def _put_aside(self, path: str) -> None:
         """Moves something else out of the place of a tree, and keeps it."""
         with suppress(OSError):  # it is not an empty folder
@@ -129,6 +159,16 @@ class WorkerTrees:
         aside = f"{path}.{os.urandom(3).hex()}"
         os.rename(path, aside)
         self.kept.append(aside)
+
+
+def _find_in_place_of(tree: str, name: str) -> str:
+    """What is where a file is to be written: something of its name, or a file where it needs a folder; else empty."""
+    parts = name.split("/")
+    for end in range(1, len(parts)):
+        above = os.path.join(tree, *parts[:end])
+        if os.path.islink(above) or (os.path.lexists(above) and not os.path.isdir(above)):
+            return "/".join(parts[:end])
+    return name if os.path.lexists(os.path.join(tree, name)) else ""
 
 
 def is_held(folder: str) -> bool:
