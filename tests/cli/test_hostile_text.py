@@ -12,7 +12,7 @@ import pytest
 
 import binnacle.cli
 from binnacle.cli.escaping import escape_for_terminal
-from binnacle.cli.run_footer import FooterState, footer
+from binnacle.cli.run_footer import FooterQuestion, FooterState, footer
 from binnacle.cli.run_lines import RunLines, show_end
 from binnacle.cli.screen import Screen
 from binnacle.runner import run_events
@@ -129,17 +129,20 @@ def test_a_run_shows_what_agents_say_without_obeying_it(monkeypatch):
         run_events.ToolCalled(worker=1, id="1", title=HOSTILE, status="failed"),
         run_events.TaskMoved(task="bn-1", title=HOSTILE, status="done"),
         run_events.WarningReported(message=HOSTILE, hint=HOSTILE),
+        run_events.AttemptEnded(number=1, task="bn-1", outcome="unfinished", reason=HOSTILE),
     ]
     for event in told:
         lines.tell(event)
     ended = run_events.RunEnded(
         session="s", name=HOSTILE, why="error", said=HOSTILE, iterations=1, closed=0, left=1, seconds=1.0,
-        kept=(HOSTILE,), hint=HOSTILE,
+        kept=(HOSTILE, f"refs/{HOSTILE}"), behind=HOSTILE, waiting=(HOSTILE,), hint=HOSTILE,
     )  # fmt: skip
     show_end(ended, screen)
-    known = FooterState(name=HOSTILE, agent=HOSTILE, tasks={HOSTILE: HOSTILE}, tools={1: HOSTILE}, question=HOSTILE)
-    for line in footer(known, width=80):
-        screen.line(line)
+    known = FooterState(name=HOSTILE, agent=HOSTILE, tasks={HOSTILE: HOSTILE}, tools={1: HOSTILE})
+    questions = (None, FooterQuestion(HOSTILE), FooterQuestion(HOSTILE, detail=HOSTILE, keys=("y yes",)))
+    for known.question in questions:
+        for line in footer(known, width=80):
+            screen.line(screen.styled(line.text, line.style))
     shown = stream.buffer.getvalue().decode()
     assert_harmless(shown)
     assert shown.count("evil") > 10

@@ -1,28 +1,21 @@
 """`bn run` on the command line and on a terminal."""
 
-import fcntl
 import os
-import pty
-import select
 import shlex
-import struct
 import subprocess
-import sys
-import termios
-import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
 import forked_bn
-from binnacle.cli.run_footer import FooterState, elapsed, footer, thousands
+from binnacle.cli.run_footer import FooterQuestion, FooterState, elapsed, footer, thousands
 from binnacle.cli.screen import width_of
+from cli.run_terminal import BN, RunTerminal
 from demo_commands import MISBEHAVING_AGENT
 from runner.repositories import Repository
 from runner.runs import TWO
 
-BN = os.path.join(os.path.dirname(sys.executable), "bn")
 AGENT = shlex.join(MISBEHAVING_AGENT)
 
 
@@ -98,51 +91,9 @@ class TestCommand:
         assert msgspec.json.decode(done.stdout)["why"] == "complete", done.stderr
 
 
-class Terminal:
-    """A terminal with `bn run` in it."""
-
-    def __init__(self, repo: Repository, *words: str) -> None:
-        self.pid, self._master = pty.fork()
-        if self.pid == 0:
-            os.chdir(repo.path)
-            os.execv(BN, [BN, "-H", "run", *words])
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-        self.shown = ""
-        self._before = 0
-
-    def wait_for(self, text: str) -> None:
-        """Waits until `text` is shown after what was waited for before."""
-        until = time.monotonic() + 60
-        while text not in self.shown[self._before :]:
-            assert time.monotonic() < until, self.shown[-3000:]
-            assert self._read(), self.shown[-3000:]
-        self._before = self.shown.index(text, self._before) + len(text)
-
-    def press(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
-
-    def end(self) -> int:
-        """Reads to the end; the exit code."""
-        until = time.monotonic() + 60
-        while self._read():
-            assert time.monotonic() < until, self.shown[-3000:]
-        os.close(self._master)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-    def _read(self) -> bool:
-        if not select.select([self._master], [], [], 1)[0]:
-            return True
-        try:
-            data = os.read(self._master, 65536)
-        except OSError:
-            return False
-        self.shown += data.decode(errors="replace")
-        return bool(data)
-
-
 class TestTerminal:
     def test_a_person_watches_and_steers(self, repo):
-        terminal = Terminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.2")
+        terminal = RunTerminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.2")
         terminal.wait_for("Working on")
         terminal.press("n")
         terminal.wait_for("new note:")
@@ -159,7 +110,7 @@ class TestTerminal:
         assert "Mind the gap" in bn(repo, "note", "list").stdout
 
     def test_a_person_pauses_speaks_and_adds_a_task(self, repo):
-        terminal = Terminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.3", "--approve", "all")
+        terminal = RunTerminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.3", "--approve", "all")
         terminal.wait_for("Working on")
         terminal.press("p")
         terminal.wait_for("PAUSED after this iteration")
@@ -177,7 +128,7 @@ class TestTerminal:
         assert "Write it down" in bn(repo, "task", "list").stdout
 
     def test_a_key_stops_it(self, repo):
-        terminal = Terminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.2", "--approve", "all")
+        terminal = RunTerminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.2", "--approve", "all")
         terminal.wait_for("Working on")
         terminal.press("s")
         terminal.wait_for("interrupted")
@@ -188,17 +139,40 @@ class TestFooter:
     KNOWN = FooterState(name="auth", agent="goose", iterations={1: 3}, tasks={"bn-1f3a": "Log in"}, closed=1, total=4)
 
     def test_it_says_how_the_run_stands(self):
-        shown = "\n".join(footer(self.KNOWN, width=80))
+        shown = "\n".join(line.text for line in footer(self.KNOWN, width=80))
         assert "auth · iteration 3 · 0:00 · goose" in shown
         assert "◐ bn-1f3a Log in" in shown
         assert "██████░░░░░░░░░░░░░░░░░░ 1/4 tasks" in shown
 
-    @pytest.mark.parametrize("width", [20, 41, 200])
-    def test_no_line_is_wider_than_the_terminal(self, width):
-        known = FooterState(tasks={"bn-1": "漢字 \x1b[31m very long " * 20}, question="why?" * 50, entry="x" * 500)
-        lines = footer(known, width=width)
-        assert max(map(width_of, lines)) <= width
-        assert all("\x1b" not in line for line in lines)
+    @pytest.mark.parametrize("height", [3, 10, 40])
+    @pytest.mark.parametrize("width", [10, 29, 59, 200])
+    def test_it_fits_the_terminal_and_ends_with_the_keys(self, width, height):
+        text = "漢字 \x1b[31m very long " * 20
+        known = FooterState(name=text, agent=text, tasks={"bn-1": text}, tools={1: text}, entry="x" * 500)
+        keys = ("y yes", "n no", "a always")
+        questions = (None, FooterQuestion("why?" * 50), FooterQuestion(text, detail=f"{text}\n" * 50, keys=keys))
+        for known.question in questions:
+            lines = footer(known, width=width, height=height)
+            assert max(width_of(line.text) for line in lines) <= width
+            assert len(lines) < height
+            assert all("\x1b" not in line.text for line in lines)
+        said = " ".join(" ".join(line.text for line in lines).split())
+        if height > 3:
+            assert all(key in said for key in (*keys, "v shows all"))
+
+    def test_a_diff_is_shown_in_full_where_there_is_room_and_coloured(self):
+        detail = "--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two"
+        known = FooterState(question=FooterQuestion("may it?", detail=detail, is_diff=True, keys=("y yes", "n no")))
+        lines = footer(known, width=59, height=24)
+        assert [(line.text, line.style) for line in lines[3:-1]] == [
+            (" │ --- a", "bold"), (" │ +++ a", "bold"), (" │ @@ -1 +1 @@", "cyan"), (" │ -one", "red"),
+            (" │ +two", "green"),
+        ]  # fmt: skip
+        assert lines[-1].text == " y yes · n no"
+        cut = footer(known, width=59, height=8)
+        assert [line.text for line in cut[2:]] == [
+            " may it?", " │ --- a", " │ +++ a", " … 5 lines in all", " y yes · n no · v shows all",
+        ]  # fmt: skip
 
     @pytest.mark.parametrize(("seconds", "shown"), [(5, "0:05"), (247, "4:07"), (3729, "1:02:09")])
     def test_durations(self, seconds, shown):

@@ -2,13 +2,17 @@
 
 import os
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from binnacle.cli.escaping import escape_for_terminal
+from binnacle.cli.run_footer import elapsed, thousands
 from binnacle.cli.screen import Screen
+from binnacle.cli.wrapping import wrap_words
 from binnacle.runner import run_events
 from binnacle.runner.run_events import RunEnded, RunEvent
 
@@ -30,18 +34,28 @@ Styled = tuple[str, str]
 
 
 def print_json(event: RunEvent) -> None:
-    """Prints an event as one line of JSON."""
-    sys.stdout.buffer.write(escape_for_terminal(msgspec.json.encode(event)) + b"\n")
+    """Prints an event as one line of JSON, with the time."""
+    fields = msgspec.to_builtins(event)
+    line = {"event": fields.pop("event"), "at": datetime.now(UTC).isoformat(timespec="milliseconds"), **fields}
+    sys.stdout.buffer.write(escape_for_terminal(msgspec.json.encode(line)) + b"\n")
     sys.stdout.buffer.flush()
 
 
-class RunLines:
-    """Says what happens, a line for each thing that a person may want to know."""
+def local_time() -> str:
+    """The time of day here, for a line of a log."""
+    return time.strftime("%H:%M:%S")
 
-    def __init__(self, screen: Screen, write: Callable[[str], None] | None = None) -> None:
-        """Lines are printed on `screen`, unless there is another way to `write` them."""
+
+class RunLines:
+    """Says what happens, a line for each thing that a person may want to know; on a terminal, long ones are wrapped."""
+
+    def __init__(
+        self, screen: Screen, write: Callable[[str], None] | None = None, *, clock: Callable[[], str] | None = None
+    ) -> None:
+        """Lines are printed on `screen`, unless there is another way to `write` them; with a `clock`, with the time."""
         self._screen = screen
         self._write = write or screen.line
+        self._clock = clock
         self._titles: dict[tuple[int, str], str] = {}
         """Of the tool calls, by worker and id."""
 
@@ -70,9 +84,13 @@ class RunLines:
             self._line(event.worker, f"  {line}".rstrip(), "dim")
 
     def _line(self, worker: int, text: str, style: str) -> None:
-        if text.strip():
-            at = f"[{worker}] " if worker > 1 else ""
-            self._write(self._screen.styled(at + text, style))
+        if not text.strip():
+            return
+        line = f"[{worker}] {text}" if worker > 1 else text
+        line = f"{self._clock()} {line}" if self._clock else line
+        indent = 4 if self._clock is None else len(self._clock()) + 3
+        for piece in wrap_words(line, self._screen.width, indent=indent) if self._screen.is_terminal else [line]:
+            self._write(self._screen.styled(piece, style))
 
     def _tool(self, event: run_events.ToolCalled) -> Styled:
         """A line when a tool call begins, and one if it fails."""
@@ -85,19 +103,33 @@ class RunLines:
 
 
 def _started(event: run_events.RunStarted) -> Styled:
-    how = "goes on" if event.goes_on else "begins"
+    how = "resumes" if event.goes_on else "starts"
     return f"run {event.name} {how}: {event.agent}, recipe {event.recipe}, session {event.session}", "bold"
 
 
 def _iteration(event: run_events.IterationStarted) -> Styled:
     what = "planning" if event.number == 0 else f"iteration {event.number}"
-    held = f", with {event.task}" if event.task else ""
-    return f"── {what}{' goes on' if event.goes_on else ''}{held}", "bold"
+    task = f": {event.task}" if event.task else ""
+    return f"── {what}{' resumes' if event.goes_on else ''}{task}", "bold"
+
+
+def _agent(event: run_events.AgentStarted) -> Styled:
+    return f"{event.agent} {'continues its session' if event.was_loaded else 'is at work'}", ""
+
+
+def _attempt(event: run_events.AttemptEnded) -> Styled:
+    """An attempt that did not finish its task; what is done is told with the task."""
+    if event.outcome == "done":
+        return "", ""
+    reason = f": {event.reason}" if event.reason else ""
+    then = {"needs_input": "; it waits for your answer", "pending": "; it will be tried again"}.get(event.status, "")
+    return f"{event.task} is not done ({event.outcome}){reason}{then}", "yellow"
 
 
 def _merged(event: run_events.BranchMerged) -> Styled:
     if event.conflicts:
-        return f"{event.branch} conflicts in {', '.join(event.conflicts)}; {event.task} settles it", "yellow"
+        files = ", ".join(event.conflicts)
+        return f"{event.branch} conflicts with {event.into} in {files}; the next attempt resolves it", "yellow"
     return f"{event.branch} is merged into {event.into}", ""
 
 
@@ -118,33 +150,74 @@ def _warned(event: run_events.WarningReported) -> Styled:
     return f"{event.message}{f' ({event.hint})' if event.hint else ''}", "yellow"
 
 
+def _committed(event: run_events.ChangesCommitted) -> Styled:
+    return f"committed {count(event.files, 'file')} as {event.commit[:10]}", ""
+
+
 _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.RunStarted: _started,
     run_events.IterationStarted: _iteration,
-    run_events.AgentStarted: lambda event: (f"{event.agent} works{', and remembers' if event.was_loaded else ''}", ""),
+    run_events.AgentStarted: _agent,
     run_events.PermissionDecided: _permission,
     run_events.HookRan: _hook,
     run_events.TaskMoved: lambda event: (f"{event.task} {event.status}: {event.title}", "cyan"),
     run_events.TasksProgressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
-    run_events.ChangesCommitted: lambda event: (f"committed {event.files} file(s) as {event.commit[:10]}", ""),
+    run_events.ChangesCommitted: _committed,
     run_events.BranchMerged: _merged,
     run_events.WorkerWaiting: _waiting,
     run_events.WarningReported: _warned,
     run_events.IterationEnded: lambda event: (f"   {event.summary}", "green"),
+    run_events.AttemptEnded: _attempt,
 }
 
 
 def show_end(ended: RunEnded, screen: Screen) -> None:
-    """The last words of a run."""
+    """The summary of a run: how it ended, what it did and took, what it left, and what to do next."""
     mark, style = ENDINGS[ended.why]
     screen.line(f"{screen.styled(f'{mark} {ended.why}', style)}: {ended.said}")
-    rest = f"{ended.iterations} iteration(s), {ended.closed} task(s) closed, {ended.left} left, {ended.seconds:g} s"
-    rest += f", {ended.tokens} tokens" if ended.tokens else ""
-    rest += f", cost {ended.cost:.2f}" if ended.cost else ""
-    screen.line(rest)
-    for branch in ended.kept:
-        screen.line(f"{'left' if os.path.isabs(branch) else 'not merged'}: {branch}")
-    if ended.behind:
-        screen.line(ended.behind)
+    rows = [
+        ("tasks", f"{ended.closed} closed, {ended.left} left"),
+        ("attempts", _attempts(ended)),
+        ("changes", f"{count(ended.commits, 'commit')}, {count(ended.files, 'file change')}" if ended.commits else ""),
+        ("took", _took(ended)),
+    ]
+    for name, text in rows:
+        if text:
+            screen.line(f"  {name:<9} {text}")
+    for line in _left(ended):
+        screen.line(f"  {line}")
+    for line in ended.waiting:
+        screen.line(f"  {screen.styled('waits for you:', 'magenta')} {line}")
     if ended.hint:
         screen.line(f"{screen.styled('hint:', 'cyan')} {ended.hint}")
+    screen.line(screen.styled(f"details: bn session show {ended.name or ended.session}", "dim"))
+
+
+def _attempts(ended: RunEnded) -> str:
+    failed = f", {ended.unfinished} without success" if ended.unfinished else ""
+    return f"{ended.iterations}{failed}" if ended.iterations else ""
+
+
+def _took(ended: RunEnded) -> str:
+    parts = [elapsed(ended.seconds)]
+    parts += [f"{thousands(ended.tokens)} tokens"] if ended.tokens else []
+    parts += [f"cost {ended.cost:.2f}"] if ended.cost else []
+    return ", ".join(parts)
+
+
+def _left(ended: RunEnded) -> Iterator[str]:
+    """What has work that is nowhere else, each with the way to it."""
+    if ended.behind:
+        yield ended.behind
+    for kept in ended.kept:
+        if kept.startswith("refs/"):
+            yield f"stored: {kept}; see it with: git log -p -1 {kept}; take it with: git cherry-pick {kept}"
+        elif os.path.isabs(kept):
+            yield f"left: {kept} has files that are in no commit"
+        elif not ended.behind or not kept.endswith("/run"):
+            yield f"not merged: {kept}; see it with: git log -p ..{kept}; take it with: git merge {kept}"
+
+
+def count(number: int, what: str) -> str:
+    """A number of things."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

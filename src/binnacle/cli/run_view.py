@@ -1,8 +1,13 @@
-"""A run on a terminal: events scroll by above a few lines with its state, and keys control it."""
+"""A run on a terminal: events scroll by above a few lines with its state, and keys control it.
+
+The lines below, the footer, are drawn again whenever they change: the cursor goes up to their first row and everything
+from there on is erased. Most terminals wrap the lines again when they are made narrower, so the rows of the footer are
+counted in the current width. (One that cuts lines off instead loses as many lines above the footer as it has cut.)
+"""
 
 import asyncio
-import contextlib
 import os
+import signal
 import sys
 import termios
 import time
@@ -10,12 +15,19 @@ import tty
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from binnacle.cli.run_footer import FooterState, footer
+from binnacle.cli.run_footer import SHOW_ALL, FooterLine, FooterQuestion, FooterState, footer, lines_of_detail
 from binnacle.cli.run_lines import RunLines
 from binnacle.cli.screen import Screen
+from binnacle.cli.wrapping import count_rows
 from binnacle.errors import BinnacleError
 from binnacle.runner import run_events
-from binnacle.runner.agents.permissions import PermissionAnswer, PermissionRequest
+from binnacle.runner.agents.call_details import describe_request
+from binnacle.runner.agents.permissions import (
+    EDIT_KINDS,
+    PermissionAnswer,
+    PermissionRequest,
+    same_request,
+)
 from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import RunEvent
 
@@ -29,6 +41,9 @@ ENTER, BACKSPACE, ESCAPE, INTERRUPT = ("\r", "\n"), ("\x7f", "\b"), "\x1b", "\x0
 
 ANSWERS: dict[str, PermissionAnswer] = {"y": "yes", "n": "no", "a": "always"}
 """What a person says to a request for permission, by key."""
+
+MIN_COLUMNS = 10
+"""Columns that are used even on a narrower terminal."""
 
 Add = Callable[[str], Awaitable[None]]
 """Adds a task or a note to the run."""
@@ -44,14 +59,13 @@ class LiveView:
         self._known = FooterState()
         self._lines = RunLines(self._screen, self._print)
         self._begun = time.monotonic()
-        self._drawn: list[str] = []
+        self._drawn: list[FooterLine] = []
         """The lines of the footer that stand on the terminal."""
 
         self._asking = asyncio.Lock()
         self._answer: asyncio.Future[str] | None = None
-        """Of the question that waits for keys; a whole line, unless `_by_key`."""
+        """Of the question that waits for a key or a line."""
 
-        self._by_key = ""
         self._works: set[asyncio.Task[None]] = set()
 
     def tell(self, event: RunEvent) -> None:
@@ -63,23 +77,18 @@ class LiveView:
 
     async def ask(self, request: PermissionRequest) -> PermissionAnswer:
         """Asks the person whether an agent may do something."""
-        what = request.title or request.name or request.kind
-        where = f" ({', '.join(request.paths)})" if request.paths else ""
-        said = await self._key(f"may the agent do this? {what}{where}  y yes · n no · a always:", "yna")
-        return ANSWERS[said]
-
-    async def _key(self, question: str, keys: str) -> str:
         async with self._asking:
-            return await self._wait(question, by_key=keys)
+            key = await self._wait(_question(request))
+        return ANSWERS[key]
 
-    async def _wait(self, question: str, *, by_key: str = "") -> str:
+    async def _wait(self, question: FooterQuestion) -> str:
         self._answer = asyncio.get_running_loop().create_future()
-        self._by_key, self._known.question, self._known.entry = by_key, question, ""
+        self._known.question, self._known.entry = question, ""
         self._draw()
         try:
             return await self._answer
         finally:
-            self._answer, self._known.question, self._known.entry = None, "", ""
+            self._answer, self._known.question, self._known.entry = None, None, ""
             self._draw()
 
     def _note(self, event: RunEvent) -> None:
@@ -108,19 +117,30 @@ class LiveView:
 
     def _erase(self) -> None:
         if self._drawn:
-            sys.stderr.write(f"\x1b[{len(self._drawn)}F\x1b[J")
+            columns = self._measure().columns
+            rows = sum(count_rows(line.text, columns) for line in self._drawn)
+            sys.stderr.write(f"\x1b[{rows}F\x1b[J")
             self._drawn = []
+
+    def _measure(self) -> os.terminal_size:
+        """The size of the terminal now."""
+        try:
+            found = os.get_terminal_size(sys.stderr.fileno())
+        except OSError:
+            found = os.terminal_size((0, 0))
+        size = os.terminal_size((found.columns or 80, found.lines or 24))  # 0 where nobody told the terminal
+        self._screen.width = max(MIN_COLUMNS, size.columns)
+        return size
 
     def _draw(self) -> None:
         self._known.seconds = time.monotonic() - self._begun
         self._known.is_paused, self._known.is_stopping = self._control.is_paused, self._control.is_stopped
-        with contextlib.suppress(OSError):
-            self._screen.width = os.get_terminal_size(sys.stderr.fileno()).columns
-        lines = footer(self._known, width=max(20, self._screen.width - 1))
+        size = self._measure()
+        lines = footer(self._known, width=max(MIN_COLUMNS, size.columns - 1), height=size.lines)
         if lines != self._drawn:
             self._erase()
             for line in lines:
-                self._screen.line(line)
+                self._screen.line(self._screen.styled(line.text, line.style))
             self._drawn = lines
         sys.stderr.flush()
 
@@ -135,21 +155,25 @@ class LiveView:
         self._draw()
 
     def _press(self, key: str) -> None:
+        question = self._known.question
         if key == INTERRUPT:
             self._control.stop()
-        elif self._answer is not None and not self._answer.done():
-            self._type(key, self._answer)
+        elif self._answer is not None and question is not None and not self._answer.done():
+            self._type(key, question, self._answer)
         elif key in self._adding:
             self._begin(key)
-        elif key == "p":
+        else:
+            self._steer(key)
+
+    def _steer(self, key: str) -> None:
+        if key == "p":
             (self._control.go_on if self._control.is_paused else self._control.pause)()
         elif key == "s":
             self._control.stop()
 
-    def _type(self, key: str, answer: "asyncio.Future[str]") -> None:
-        if self._by_key:
-            if key in self._by_key:
-                answer.set_result(key)
+    def _type(self, key: str, question: FooterQuestion, answer: "asyncio.Future[str]") -> None:
+        if question.keys:
+            self._choose(key, question, answer)
         elif key in ENTER:
             answer.set_result(self._known.entry)
         elif key == ESCAPE:
@@ -159,13 +183,22 @@ class LiveView:
         elif key.isprintable() and len(self._known.entry) < INPUT_LIMIT:
             self._known.entry += key
 
+    def _choose(self, key: str, question: FooterQuestion, answer: "asyncio.Future[str]") -> None:
+        if any(one.startswith(f"{key} ") for one in question.keys):
+            answer.set_result(key)
+        elif key == SHOW_ALL[0]:
+            for line in lines_of_detail(question, self._screen.width):
+                self._print(self._screen.styled(line.text, line.style))
+        else:
+            self._steer(key)
+
     def _begin(self, key: str) -> None:
         """Has the person type a line, which is then a task, a note or a message."""
         question, take = self._adding[key]
 
         async def work() -> None:
             async with self._asking:
-                line = (await self._wait(f"{question} (enter · esc)")).strip()
+                line = (await self._wait(FooterQuestion(f"{question} (enter · esc)"))).strip()
             try:
                 if line:
                     await take(line)
@@ -190,8 +223,10 @@ class LiveView:
         try:
             tty.setcbreak(keyboard)
             loop.add_reader(keyboard, self._read)
+            loop.add_signal_handler(signal.SIGWINCH, self._draw)
             yield
         finally:
+            loop.remove_signal_handler(signal.SIGWINCH)
             loop.remove_reader(keyboard)
             termios.tcsetattr(keyboard, termios.TCSADRAIN, before)
             for task in (ticking, *self._works):
@@ -204,3 +239,25 @@ class LiveView:
         while True:
             await asyncio.sleep(REDRAW_SECONDS)
             self._draw()
+
+
+def _question(request: PermissionRequest) -> FooterQuestion:
+    """The question whether an agent may do something: what exactly, and by which keys it is answered."""
+    title = request.title or request.name or request.kind
+    what = "run this command" if request.command and title.strip() in request.command else title
+    where = f" ({', '.join(request.paths)})" if request.paths and not request.diff else ""
+    task = f" · {request.task}" if request.task else ""
+    always = () if same_request(request) is None else (f"a always ({_reach(request)})",)
+    return FooterQuestion(
+        f"may the agent do this? {what}{where}{task}",
+        detail=describe_request(request),
+        is_diff=bool(request.diff),
+        keys=("y yes", "n no", *always),
+    )
+
+
+def _reach(request: PermissionRequest) -> str:
+    """What the answer "always" allows (`same_request`), in words."""
+    if request.is_named and request.kind in EDIT_KINDS:
+        return f"everything with {request.name}"
+    return "this command" if request.kind == "execute" else "the same again"

@@ -126,17 +126,20 @@ def width_of(text: str) -> int:
     """Columns that `text` takes on a terminal."""
     if text.isascii():
         return len(text)
-    from unicodedata import combining, east_asian_width
+    from unicodedata import category, east_asian_width
 
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(0 if category(c) in ("Mn", "Me") else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def pad(text: str, width: int) -> str:
     """`text` in exactly `width` columns, cut with `…` when it is longer."""
-    if width_of(text) > width:
-        while text and width_of(text) > width - 1:
-            text = text[:-1]
-        text += "…"
+    # Characters that combine take no column; a text with very many of them is cut as if it were too wide.
+    head = text[: 8 * width]
+    if head != text or width_of(text) > width:
+        kept, used = 0, 0
+        while kept < len(head) and used + (size := width_of(head[kept])) <= width - 1:
+            kept, used = kept + 1, used + size
+        text = f"{head[:kept]}…"
     return text + " " * (width - width_of(text))
 
 

@@ -283,7 +283,7 @@ class RunLoop:
         if reason.why == "complete":
             await store.complete_sessions(self._ids, reason.said)
         await store.release_tasks(self._ids, reason.said)
-        counts = await store.count_tasks(self._ids)
+        counts, results = await store.count_tasks(self._ids), await store.read_results()
         kept = await self._trees.close()
         with self._ending_with_errors():
             await store.note_head(await self._trees.head())
@@ -295,6 +295,10 @@ class RunLoop:
             said=reason.said,
             hint=reason.hint,
             iterations=self._finished,
+            unfinished=results.unfinished,
+            commits=results.commits,
+            files=results.files,
+            waiting=tuple(map(run_events.describe_question, results.questions)),
             closed=counts.closed_here,
             left=counts.left,
             seconds=round(self._sync.seconds, 1),

@@ -5,7 +5,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from binnacle.runner.end_rules import EndKind
+from binnacle.work.report import Question
 from binnacle.work.run import AttemptOutcome
+
+MAX_QUESTION_CHARACTERS = 120
+"""Characters of a question that the summary of a run shows."""
 
 
 class RunEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event"):
@@ -180,6 +184,15 @@ class RunEnded(RunEvent, frozen=True, kw_only=True, tag="run_ended"):
     iterations: int = 0
     """Iterations that this run made."""
 
+    unfinished: int = 0
+    """Attempts that ended without success, of the complete run."""
+
+    commits: int = 0
+    """Attempts whose changes were committed, of the complete run."""
+
+    files: int = 0
+    """Files that they changed."""
+
     closed: int = 0
     """Tasks that were closed in the session."""
 
@@ -190,10 +203,20 @@ class RunEnded(RunEvent, frozen=True, kw_only=True, tag="run_ended"):
     tokens: int = 0
     cost: float = 0.0
     kept: tuple[str, ...] = ()
-    """Branches that were not merged."""
+    """Branches, refs and folders with work that is not in the person's branch."""
 
     behind: str = ""
-    """Why the person's branch does not have everything, and how to bring it in."""
+    """Why the person's branch does not have everything that is done, and how to bring it in."""
+
+    waiting: tuple[str, ...] = ()
+    """What waits for a person, each with the command for it."""
+
+
+def describe_question(question: Question) -> str:
+    """A question that waits for a person, in a line, with the command that answers it."""
+    words = " ".join(question.text.split())
+    shown = words if len(words) <= MAX_QUESTION_CHARACTERS else f"{words[:MAX_QUESTION_CHARACTERS]}…"
+    return f"{question.task_id}: {shown} (bn ask answer {question.id} TEXT)"
 
 
 Tell = Callable[[RunEvent], None]

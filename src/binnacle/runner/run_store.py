@@ -19,6 +19,8 @@ from binnacle.store.attempts import AttemptEnd, ClaimedAttempt, Spending
 from binnacle.store.store import Store
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
+from binnacle.store.views import run_results
+from binnacle.store.views.run_results import RunResults
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.run import AttemptOutcome
 from binnacle.work.session import Iteration
@@ -244,6 +246,10 @@ class RunStore:
     async def end_run(self, why: str, said: str, seconds: float) -> None:
         """Notes that the run has ended here, and adds the time that it took."""
         await self.write(lambda tx: runs.end(tx, self.run, why=why, said=said, seconds=seconds))
+
+    async def read_results(self) -> RunResults:
+        """What the run led to so far, over all machines and resumes."""
+        return await self.read(lambda tx: run_results.read_results(tx, self.run))
 
     async def current_iteration(self, session_id: str) -> Iteration:
         """The newest iteration of a session."""

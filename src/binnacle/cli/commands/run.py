@@ -222,7 +222,7 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> Run
     import signal
 
     from binnacle.app import run
-    from binnacle.cli.run_lines import RunLines, print_json
+    from binnacle.cli.run_lines import RunLines, local_time, print_json
     from binnacle.runner.run_control import RunControl
 
     control = RunControl()
@@ -231,7 +231,8 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> Run
         loop.add_signal_handler(number, control.stop)
     go = partial(run.run, context.project, wanted, control=control)
     if not _has_person(context, args):
-        return await go(tell=print_json if context.asked == "json" else RunLines(Screen(sys.stderr)).tell, person=None)
+        lines = RunLines(Screen(sys.stderr), clock=local_time)
+        return await go(tell=print_json if context.asked == "json" else lines.tell, person=None)
     from binnacle.cli.run_view import LiveView
     from binnacle.sessions.run_additions import RunAdditions
 

@@ -1,0 +1,41 @@
+"""What a run led to, over all machines and resumes: changes, attempts without success, and what waits for a person."""
+
+from typing import NamedTuple
+
+from binnacle.store.attempts import COUNTED
+from binnacle.store.questions import OPEN, QUESTIONS
+from binnacle.store.table import placeholders
+from binnacle.store.transaction import Reader
+from binnacle.work.report import Question
+
+_IN_RUN = "session in (select id from session where run = ?)"
+
+
+class RunResults(NamedTuple):
+    """What a run led to."""
+
+    commits: int
+    files: int
+    """Files that were changed, added up over the commits."""
+
+    unfinished: int
+    """Attempts that used up an attempt at their task and did not finish it."""
+
+    questions: list[Question]
+    """The unanswered questions about tasks that it tried, those that tasks wait for first."""
+
+
+def read_results(tx: Reader, run_id: str, *, most_questions: int = 5) -> RunResults:
+    """What a run led to so far."""
+    row = tx.row(
+        "select sum(case when commit_id <> '' then 1 else 0 end), sum(files), "
+        f"sum(case when outcome in {placeholders(COUNTED)} then 1 else 0 end) from iteration where {_IN_RUN}",
+        *COUNTED,
+        run_id,
+    )
+    assert row is not None
+    tried = f"task_id in (select task_started from iteration where {_IN_RUN})"
+    where = f"where {OPEN} and {tried} order by blocking desc, number limit ?"
+    return RunResults(
+        int(row[0] or 0), int(row[1] or 0), int(row[2] or 0), QUESTIONS.select(tx, where, run_id, most_questions)
+    )
