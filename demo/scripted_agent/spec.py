@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import dedent
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 TITLE_LIMIT = 200
 """Characters of a task's title."""
@@ -31,10 +32,14 @@ _SERVERS_OWN = re.compile(r"\[P\d\] \[")
 
 _BEHIND = (
     *("instructions", "recent iterations", "notes", "answers to questions"),
-    *("what is known", "current tasks", "rules", "workflow"),
+    *("what is known", "current tasks", "rules", "workflow", "requirements without a task"),
 )
 """Headings that follow the specification in a prompt."""
 
+_PART = re.compile(r"Part (?!1 )\d+ of \d+ of the specification.*:\n")
+"""How a part of a long specification begins: perhaps within its list of tasks."""
+
+_REQUIREMENT = re.compile(r"- ([^\s:]+): (.*)")
 _AFTER = re.compile(r"\((?:depends on|after)[: ]\s*([^)]+)\)|^\s*depends on:?\s+(.+)$", re.IGNORECASE | re.MULTILINE)
 _PRIORITY = re.compile(r"\(priority:?\s+(\w+)\)|^\s*priority:\s*(\w+)\s*$", re.IGNORECASE | re.MULTILINE)
 
@@ -43,12 +48,17 @@ class Item(Struct, frozen=True, kw_only=True):
     """A task as a specification has it."""
 
     title: str
+    source: str = ""
+    """Its first line as the specification has it."""
+
     description: str = ""
     priority: str = ""
     depends_on: tuple[int, ...] = ()
     """Places in the list, from 0, of what comes first."""
 
     is_done: bool = False
+    covers: tuple[str, ...] = ()
+    """The ids of the requirements that it meets."""
 
 
 class Block(Struct, frozen=True, kw_only=True):
@@ -70,11 +80,36 @@ def tasks_in(prompt: str) -> list[Item]:
     spec = spec_in(prompt)
     lists = (_items(lines) for heading, lines in _sections(spec) if heading.casefold().startswith("tasks"))
     found = next((items for items in lists if items and not _SERVERS_OWN.match(items[0][0])), [])
+    if not found and (rest := _PART.match(spec)):
+        found = _items(re.split(r"^#", spec[rest.end() :], maxsplit=1, flags=re.MULTILINE)[0].splitlines())
     if not found:
         found = [(title, body, done) for title, body, done in _items(spec.splitlines()) if done is not None]
     if not found and (first := next((line.strip("# ") for line in spec.splitlines() if line.strip("# ")), "")):
         found = [(first, spec, None)]
-    return _linked([one for one in found if _title(one[0])])
+    return _assign(_linked([one for one in found if _title(one[0])]), requirements_in(prompt))
+
+
+def requirements_in(prompt: str) -> list[tuple[str, str]]:
+    """The requirements that a prompt wants to see covered: their ids and first lines."""
+    named = (lines for heading, lines in _sections(prompt) if heading.casefold() == "requirements without a task")
+    found = (_REQUIREMENT.match(line) for lines in named for line in lines)
+    return [(one[1], one[2]) for one in found if one]
+
+
+def _assign(items: list[Item], requirements: Sequence[tuple[str, str]]) -> list[Item]:
+    """The items with the requirements that they meet. One that is in none belongs to the item before it."""
+    covers: dict[int, list[str]] = {}
+    still_open = [(at, _fold(f"{item.source} {item.description}")) for at, item in enumerate(items) if not item.is_done]
+    place = still_open[0][0] if still_open else 0
+    for requirement, text in requirements:
+        words = _fold(text.rstrip("…"))
+        place = next((at for at, said in still_open if words in said), place)
+        covers.setdefault(place, []).append(requirement)
+    return [replace(item, covers=tuple(covers.get(at, ()))) for at, item in enumerate(items)]
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def spec_in(prompt: str) -> str:
@@ -162,6 +197,7 @@ def _linked(items: Sequence[tuple[str, str, bool | None]]) -> list[Item]:
         found.append(
             Item(
                 title=titles[number],
+                source=title,
                 description=body,
                 priority=(priority[1] or priority[2]).lower() if priority else "",
                 depends_on=tuple(place for place in places if place is not None and place != number),

@@ -40,6 +40,7 @@ class Task(Struct, frozen=True):
     claimed_by: str | None = None
     fence: int | None = None
     description: str = ""
+    covers: tuple[str, ...] = ()
 
 
 class WorkTools:
@@ -89,8 +90,10 @@ class WorkTools:
 
     async def add(self, items: Sequence[Item]) -> int:
         """Adds tasks that are not there yet, in order; how many those are."""
-        known = {task.title.casefold(): task.id for task in await self.tasks(closed_too=True)}
+        there = [task for task in await self.tasks(closed_too=True) if task.status != "cancelled"]
+        known = {task.title.casefold(): task.id for task in there}
         new = [place for place, item in enumerate(items) if item.title.casefold() not in known and not item.is_done]
+        await self._cover(items, {task.title.casefold(): task for task in there})
         if not new:
             return 0
         tool = self._tools.find(*ADD)
@@ -102,6 +105,13 @@ class WorkTools:
             known |= {task.title.casefold(): task.id for task in _tasks(answer.data)}
         return len(new)
 
+    async def _cover(self, items: Sequence[Item], there: Mapping[str, Task]) -> None:
+        """Says of tasks that are there what else they cover."""
+        for item in items if self._tools.find(*UPDATE) else ():
+            task = there.get(item.title.casefold())
+            if task is not None and item.covers:
+                await self._ask(UPDATE, id=task.id, covers=[*task.covers, *item.covers])
+
     def _entry(
         self, items: Sequence[Item], place: int, batch: Sequence[int], known: Mapping[str, str]
     ) -> dict[str, Any]:
@@ -109,6 +119,7 @@ class WorkTools:
         entry: dict[str, Any] = {self._title_key(): item.title}
         entry |= {"description": item.description} if item.description else {}
         entry |= {"priority": item.priority} if item.priority else {}
+        entry |= {"covers": item.covers} if item.covers else {}
         after = [
             f"#{batch.index(one) + 1}" if one in batch else known.get(items[one].title.casefold(), "")
             for one in item.depends_on
@@ -150,6 +161,7 @@ def _task(found: Mapping[str, Any]) -> Task:
         title=str(found.get("title") or found.get("content") or ""),
         status=str(found.get("status", "pending")),
         claimed_by=found.get("claimed_by"),
+        covers=tuple(found.get("covers") or ()),
     )
 
 

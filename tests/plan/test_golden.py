@@ -15,8 +15,12 @@ from binnacle.plan.codebase import Codebase
 from binnacle.plan.prompt_data import ContextFile, ListedTask, PastOutcome, PromptData, RunSituation
 from binnacle.plan.session_plan import SessionSubject, plan
 from binnacle.runner.agents.permissions import policy_sentences
+from binnacle.runner.planning_stage import describe_part
 from binnacle.runner.prompt_template import DEFAULT_TEMPLATE, TemplateValues, find_template, render_template
+from binnacle.store.run_planning import RunCoverage
 from binnacle.store.views.task_details import TaskDetails
+from binnacle.work.planning_steps import PlanningStep
+from binnacle.work.specification import find_coverage, parse_specification, split_into_parts
 from places import NOW
 from plan.loaded import (
     a_comment,
@@ -42,6 +46,10 @@ SPEC = """# A shop
 2. Its total is in cents, with the discount of the customer.
 3. An order is what a cart was when it was paid for.
 """
+
+SHOP = parse_specification(SPEC)
+PARTS = split_into_parts(SHOP)
+COVERAGE = RunCoverage(SHOP, find_coverage(SHOP, {}))
 
 API = a_task(id="bn-1111", title="Keep products in a cart", feature="shop", status="done")
 TOTAL = a_task(
@@ -76,8 +84,23 @@ def planning() -> PromptData:
         features=(a_feature("shop", description="What the run shop was asked for."),),
         feature=a_feature("shop", description="What the run shop was asked for."),
         user_input=SPEC.strip(),
-        run=replace(SITUATION, branch="", base="", checks=()),
+        asked_file="docs/shop.md",
+        run=RunSituation(part=describe_part(COVERAGE, PlanningStep(PARTS[0], SHOP.requirements, False, "part 1"))),
     )
+
+
+def planning_a_part() -> PromptData:
+    """What the planner gets of the second part of a long specification."""
+    part, done = PARTS[0]._replace(number=2, total=3), SHOP.requirements[:1]
+    step = PlanningStep(part, SHOP.requirements[1:], False, "part 2")
+    listing = (ListedTask(task=replace(API, status="pending", covers=tuple(one.id for one in done))),)
+    return replace(planning(), listing=listing, run=RunSituation(part=describe_part(COVERAGE, step)))
+
+
+def planning_again() -> PromptData:
+    """What a planner gets if another left something without a task."""
+    step = PlanningStep(PARTS[0], SHOP.requirements[2:], True, "again 1")
+    return replace(planning_a_part(), run=RunSituation(part=describe_part(COVERAGE, step)))
 
 
 def doing(**fields) -> PromptData:
@@ -143,12 +166,13 @@ def resolving() -> PromptData:
     )
 
 
+PLANNING = {"plan": planning, "part": planning_a_part, "again": planning_again}
 IN_RUNS = ("loop", "loop_debug", "report", "task")
 STAGES = {"do": doing, "attempt": trying_again, "conflict": resolving}
 
 PROMPTS = {
     **{name: ("", name) for name in BOX},
-    "plan.plan": ("plan", "plan"),
+    **{f"plan.{stage}": (stage, "plan") for stage in PLANNING},
     **{f"{name}.{stage}": (stage, name) for name in IN_RUNS for stage in STAGES},
 }
 """Every file: its stage in a run, or nothing, and its recipe."""
@@ -156,11 +180,11 @@ PROMPTS = {
 
 def prompt_of(file: str) -> str:
     stage, recipe = PROMPTS[file]
-    given = trying_again(extra="And quickly.") if not stage else planning() if stage == "plan" else STAGES[stage]()
+    given = trying_again(extra="And quickly.") if not stage else (PLANNING | STAGES)[stage]()
     given = given if stage else replace(given, run=None)
     about = SessionSubject(given.discipline, "shop", given.task.task if given.task else None)
     made = plan(the_recipe(recipe), the_catalog(), about, given)
-    if stage in ("", "plan"):
+    if not stage or stage in PLANNING:
         return made.prompt.text
     names = {tool.tool: tool.name for tool in reversed(made.tools)}
     values = TemplateValues(run="shop", session="bns-0001", iteration=4)

@@ -6,7 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from binnacle.plan.codebase import Codebase
-from binnacle.plan.prompt_data import ContextFile, ListedTask, PastOutcome, RunSituation
+from binnacle.plan.prompt_data import (
+    ContextFile,
+    ListedTask,
+    PastOutcome,
+    PlannedPart,
+    RunSituation,
+    UncoveredRequirement,
+)
 from binnacle.plan.sections import FORMS, SECTIONS
 from binnacle.store.views.task_details import TaskDetails
 from places import NOW
@@ -33,7 +40,9 @@ def said(name: str, **fields) -> str:
 def test_every_section_has_a_form_and_something_to_say():
     assert FORMS.keys() == {*SECTIONS, "instructions"}
     whole, outside = everything(), replace(everything(), run=None)
-    assert all(section(whole) or section(outside) for section in SECTIONS.values())
+    part = PlannedPart(text="- a", outline="- A", uncovered=(UncoveredRequirement(id="R1", text="a"),))
+    planner = replace(everything(), task=None, run=RunSituation(part=part))
+    assert all(any(map(section, (whole, outside, planner))) for section in SECTIONS.values())
     assert {name: section(whole) for name, section in SECTIONS.items()} == {
         name: section(everything()) for name, section in SECTIONS.items()
     }

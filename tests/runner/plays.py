@@ -26,12 +26,15 @@ class Play:
         with open_store(self.runs.project) as store, store.write(by=PERSON) as tx:
             return [task.id for task in tasks.add(tx, list(new))]
 
-    def run(self, script: str, **more):
+    def run(self, script: str, *, spec: str = "", **more):
+        return self.runs.run(spec=spec, agent=self.agent(script), **more)
+
+    def agent(self, script: str) -> str:
+        """The command of an agent that plays a script."""
         path = self.folder / "script.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(script)
-        agent = shlex.join([sys.executable, str(HERE / "player.py"), str(path), str(self.folder / "kept")])
-        return self.runs.run(spec="", agent=agent, **more)
+        return shlex.join([sys.executable, str(HERE / "player.py"), str(path), str(self.folder / "kept")])
 
     def kept(self, word: str) -> list[str]:
         found = (self.folder / "kept").glob(f"{word}-[0-9]*")

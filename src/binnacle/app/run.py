@@ -37,7 +37,7 @@ from binnacle.runner.hooks.hook_runner import HookRunner
 from binnacle.runner.loop import RunLoop
 from binnacle.runner.ports import PLANNING_RECIPE, AgentChoice, RunOptions, Stage, Worker
 from binnacle.runner.prompt_template import PromptTemplate, TemplateValues
-from binnacle.runner.run_context import RunContext
+from binnacle.runner.run_context import Confirm, RunContext
 from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import RunEnded, Tell, WarningReported
 from binnacle.runner.run_store import RunStore, retry_during_outage
@@ -68,6 +68,9 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
     spec: str = ""
     spec_file: str = ""
+    allows_gaps: bool = False
+    """Whether it goes on if an agent cannot be given all of `spec`, or if tasks do not cover all of it."""
+
     extra: str = ""
     template: PromptTemplate | None = None
     """The template of its prompts, except for the planning; without one, the recipe's prompt is used."""
@@ -101,9 +104,17 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
 
 async def run(
-    project: Project, wanted: RunRequest, *, control: RunControl, tell: Tell, person: AskPerson | None
+    project: Project,
+    wanted: RunRequest,
+    *,
+    control: RunControl,
+    tell: Tell,
+    person: AskPerson | None,
+    confirm: Confirm | None = None,
 ) -> RunEnded:
-    """Runs agents until the work is done, or returns why it is not. `person` decides if the policy is to ask.
+    """Runs agents until the work is done, or returns why it is not.
+
+    `person` decides if the policy is to ask; `confirm` asks the person a question about the run.
 
     Raises:
         Refused: a run of that name is already running.
@@ -117,7 +128,7 @@ async def run(
             stack.enter_context(hold_session_lock(project, session))
         cwd = workspace_of(project, wanted.start)
         lease = project.settings.number("claim.minutes") * 60
-        store = RunStore(lambda: open_store(project), run=opened.run, feature=opened.terms.feature, lease=lease)
+        store = RunStore(lambda: open_store(project), run=opened.run.id, feature=opened.terms.feature, lease=lease)
         base = await Git(cwd).head() or ""
         trees = await _open_trees(stack, project, wanted, cwd, store, control)
         await store.note_origin(base, trees.branch, wanted.budget.limits)
@@ -138,10 +149,12 @@ async def run(
             decide=by_policy(
                 wanted.approve, own=services.own_tools, person=person, is_check=AllowedCommands(checks).has
             ),
+            confirm=confirm,
             spent=RunSpending(),
             pending=[],
         )
-        return await RunLoop(context, workers, trees, home=cwd, goes_on=opened.goes_on).run()
+        loop = RunLoop(context, workers, trees, home=cwd, goes_on=opened.goes_on, change=opened.change)
+        return await loop.run()
 
 
 def _find_checks(project: Project, tell: Tell) -> tuple[str, ...]:
@@ -161,13 +174,11 @@ def _find_checks(project: Project, tell: Tell) -> tuple[str, ...]:
 def _open(project: Project, wanted: RunRequest) -> RunSessions:
     if wanted.is_reset:
         reset_run(project, wanted.name)
-    where = f"The specification, {wanted.spec_file}:\n\n" if wanted.spec_file else ""
     return open_run(
         project,
         wanted.name,
         SessionTerms(wanted.recipe or RECIPE, wanted.discipline, wanted.feature),
         recipe=wanted.recipe,
-        said=f"{where}{wanted.spec}" if wanted.spec else "",
         asked=wanted.spec,
         asked_file=wanted.spec_file,
         remote=wanted.remote,
@@ -211,7 +222,8 @@ def _options(
         task_budget=wanted.task_budget,
         max_attempts=wanted.max_attempts,
         max_outage=wanted.max_outage,
-        has_spec=bool(opened.said),
+        has_spec=bool(opened.run.asked),
+        allows_gaps=wanted.allows_gaps,
         may=policy_sentences(wanted.approve, has_checks=bool(checks), commits=has_trees or wanted.auto_commit),
         checks=() if wanted.approve == "none" else checks,
         silence=wanted.silence,

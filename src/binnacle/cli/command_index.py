@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "check the store and fix it"),
     "config": ("config", "settings of the project and of the user"),
     "system": ("system emit", "set up agents and clients; prompts"),
-    "plan": ("plan launch", "which tools a session gets, and why; start a client on one"),
+    "plan": ("plan launch coverage", "which tools a session gets, and why; start a client on one"),
     "trust": ("trust", "review what came with the project, and let it have an effect"),
     "hook": ("hook", "commands that run around the iterations of a run"),
     "check": ("check", "commands of the project that show whether work is right"),

@@ -108,7 +108,7 @@ def _started(event: run_events.RunStarted) -> Styled:
 
 
 def _iteration(event: run_events.IterationStarted) -> Styled:
-    what = "planning" if event.number == 0 else f"iteration {event.number}"
+    what = ", ".join(filter(None, ("planning", event.plans))) if event.is_planning else f"iteration {event.number}"
     task = f": {event.task}" if event.task else ""
     return f"── {what}{' resumes' if event.goes_on else ''}{task}", "bold"
 
@@ -124,6 +124,19 @@ def _attempt(event: run_events.AttemptEnded) -> Styled:
     reason = f": {event.reason}" if event.reason else ""
     then = {"needs_input": "; it waits for your answer", "pending": "; it will be tried again"}.get(event.status, "")
     return f"{event.task} is not done ({event.outcome}){reason}{then}", "yellow"
+
+
+def _changed(event: run_events.SpecificationChanged) -> Styled:
+    lines = [f"the specification has changed: {len(event.added)} requirement(s) new, {len(event.removed)} gone"]
+    lines += [f"  + {one.id} {one.text}" for one in event.added] + [f"  - {one.id} {one.text}" for one in event.removed]
+    return "\n".join(lines), "yellow"
+
+
+def _coverage(event: run_events.CoverageReported) -> Styled:
+    covered = event.total - len(event.missing)
+    lines = [f"tasks cover {covered} of {event.total} requirements"]
+    lines += [f"  not covered: {one.id} {one.text}" for one in event.missing]
+    return "\n".join(lines), "yellow" if event.missing else ""
 
 
 def _merged(event: run_events.BranchMerged) -> Styled:
@@ -164,6 +177,8 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.TasksProgressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
     run_events.ChangesCommitted: _committed,
     run_events.BranchMerged: _merged,
+    run_events.SpecificationChanged: _changed,
+    run_events.CoverageReported: _coverage,
     run_events.WorkerWaiting: _waiting,
     run_events.WarningReported: _warned,
     run_events.IterationEnded: lambda event: (f"   {event.summary}", "green"),

@@ -81,6 +81,11 @@ class LiveView:
             key = await self._wait(_question(request))
         return ANSWERS[key]
 
+    async def confirm(self, question: str) -> bool:
+        """Asks the person a question about the run."""
+        async with self._asking:
+            return await self._wait(FooterQuestion(question, keys=("y yes", "n no"))) == "y"
+
     async def _wait(self, question: FooterQuestion) -> str:
         self._answer = asyncio.get_running_loop().create_future()
         self._known.question, self._known.entry = question, ""
@@ -97,7 +102,7 @@ class LiveView:
             case run_events.RunStarted():
                 known.name, known.agent = event.name, event.agent
             case run_events.IterationStarted():
-                known.iterations[event.worker] = event.number
+                known.iterations[event.worker] = 0 if event.is_planning else event.number
             case run_events.IterationEnded():
                 known.tools.pop(event.worker, None)
             case run_events.ToolCalled() if event.title:

@@ -15,10 +15,17 @@ def task_table(tasks: Sequence[Brief], total: int, screen: Screen, *, empty: str
     if not tasks:
         screen.line(empty)
         return
+    has_covers = any(task.covers for task in tasks)
     rows = (
-        (task.id, f"P{task.priority}", _status(task), task.title, task.feature or "", _holder(task)) for task in tasks
+        (
+            *(task.id, f"P{task.priority}", _status(task), task.title, task.feature or ""),
+            *((", ".join(task.covers),) if has_covers else ()),
+            _holder(task),
+        )
+        for task in tasks
     )
-    screen.table(rows, flexible=3, headings=("ID", "PRI", "STATUS", "TITLE", "FEATURE", ""))
+    headings = ("ID", "PRI", "STATUS", "TITLE", "FEATURE", *(("COVERS",) if has_covers else ()), "")
+    screen.table(rows, flexible=3, headings=headings)
     say_how_many_more(len(tasks), total, screen, offset=offset)
 
 

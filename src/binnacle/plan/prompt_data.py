@@ -62,8 +62,32 @@ class PastOutcome(Struct, frozen=True, kw_only=True):
     """The commits of the attempts at it, the oldest first."""
 
 
+class UncoveredRequirement(Struct, frozen=True, kw_only=True):
+    """A requirement without a task, with its first line."""
+
+    id: str
+    text: str
+
+
+class PlannedPart(Struct, frozen=True, kw_only=True):
+    """What a planner of a run plans: the specification, or a part of a long one."""
+
+    number: int = 1
+    total: int = 1
+    outline: str = ""
+    """The headings of the complete specification, if this is a part."""
+
+    text: str
+    uncovered: tuple[UncoveredRequirement, ...] = ()
+    covered: int = 0
+    """How many other requirements of it have tasks already."""
+
+    is_repeated: bool = False
+    """Whether a planner had it before, and left requirements without a task."""
+
+
 class RunSituation(Struct, frozen=True, kw_only=True):
-    """Where and how an attempt of a run works."""
+    """Where and how an attempt of a run works, or what a planner plans."""
 
     branch: str = ""
     """The branch it works on; empty in the person's folder."""
@@ -83,6 +107,9 @@ class RunSituation(Struct, frozen=True, kw_only=True):
     attempt: int = 1
     attempts: int = 3
     """How many attempts the task gets before a person is asked."""
+
+    part: PlannedPart | None = None
+    """What a planner plans; None for an attempt at a task."""
 
 
 class PromptData(Struct, frozen=True, kw_only=True):

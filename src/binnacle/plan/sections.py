@@ -186,9 +186,31 @@ def conflict(loaded: PromptData) -> str:
     return loaded.run.conflict.strip() if loaded.run else ""
 
 
+def outline(loaded: PromptData) -> str:
+    return loaded.run.part.outline if loaded.run and loaded.run.part else ""
+
+
 def input_(loaded: PromptData) -> str:
-    # An attempt at one task of a run gets what its task covers of it, in `requirements`.
-    return "" if loaded.run and loaded.task else loaded.user_input
+    if loaded.run is None:
+        return loaded.user_input
+    part = loaded.run.part
+    if loaded.task or part is None:  # an attempt gets what its task covers of it, in `requirements`
+        return "" if loaded.task else loaded.user_input
+    name = f"specification, {loaded.asked_file}" if loaded.asked_file else "specification"
+    what = f"Part {part.number} of {part.total} of the {name}" if part.total > 1 else f"The {name}"
+    return f"{what}:\n\n{part.text.strip()}"
+
+
+def uncovered(loaded: PromptData) -> str:
+    part = loaded.run.part if loaded.run else None
+    if part is None or not part.uncovered:
+        return ""
+    others = "other requirements are" if part.covered > 1 else "other requirement is"
+    count = f"{part.covered} {others} covered already."
+    before = "This was planned before, but no task covers these:" if part.is_repeated else ""
+    return _join_lines(
+        before, *(_item(f"{one.id}: {one.text}") for one in part.uncovered), count if part.covered else ""
+    )
 
 
 def extra(loaded: PromptData) -> str:
@@ -216,7 +238,9 @@ SECTIONS: dict[str, Callable[[PromptData], str]] = {
     "task": task,
     "conflict": conflict,
     "situation": situation,
+    "outline": outline,
     "input": input_,
+    "uncovered": uncovered,
     "extra": extra,
 }
 
@@ -243,7 +267,9 @@ FORMS: dict[str, SectionForm] = {
     "task": SectionForm("Your task", 0),
     "conflict": SectionForm("A conflict to resolve first", 0),
     "situation": SectionForm("Where you work and what you may do", 0),
+    "outline": SectionForm("Outline of the complete specification", 0),
     "input": SectionForm("Input", 0),
+    "uncovered": SectionForm("Requirements without a task", 0),
     "extra": SectionForm("Also", 0),
     "instructions": SectionForm("Instructions", 0),
 }
@@ -274,6 +300,8 @@ def _task(listed: ListedTask, loaded: PromptData) -> str:
     facts += [f"held by {one.claimed_by}" if one.claimed_by else ""]
     facts += [one.feature if one.feature and loaded.feature is None else ""]
     facts += [f"depends on: {', '.join(listed.waits_for)}" if listed.waits_for else ""]
+    is_planned = loaded.run is not None and loaded.run.part is not None
+    facts += [f"covers {', '.join(one.covers)}" if is_planned and one.covers else ""]
     said = "; ".join(fact for fact in facts if fact)
     return f"- [P{one.priority}] [{one.id}] {one.title}{f' ({said})' if said else ''}"
 

@@ -233,9 +233,13 @@ def introduction(names: Mapping[str, str]) -> str:
 
 
 INTRODUCTION: tuple[Step, ...] = (
-    ("Take a task with {task_claim}.", "See which task is next with {task_next}."),
+    (
+        "Take a task with {task_claim}.",
+        "See which task is next with {task_next}, and finish it with {task_update}.",
+        "See which task is next with {task_next}.",
+    ),
     ("Read a task with {task_get}.", "List tasks with {task_list}."),
-    ("Report the result with {report_done}.", "Finish a task with {task_status}.", "Finish it with {task_update}."),
+    ("Report the result with {report_done}.", "Finish a task with {task_status}."),
     ("{bn_run} runs any bn command; call {binnacle-set_agent} first.",),
     ("Find more tools with {tool_search} and call them with {tool_call}.", "Find more tools with {tool_search}."),
 )

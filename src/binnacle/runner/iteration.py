@@ -71,6 +71,9 @@ class IterationOrder(NamedTuple):
     cost_left: float | None = None
     """What it may cost, with what it cost before it was interrupted; the other attempts at its task had the rest."""
 
+    plans: str = ""
+    """Of a planner, its part, if there are several."""
+
 
 class FinishedIteration(NamedTuple):
     """The result of an iteration."""
@@ -96,7 +99,14 @@ async def iterate(context: RunContext, worker: Worker, order: IterationOrder) ->
     """
     number = order.number
     context.tell(
-        run_events.IterationStarted(worker=worker.number, number=number, goes_on=order.goes_on, task=order.task)
+        run_events.IterationStarted(
+            worker=worker.number,
+            number=number,
+            goes_on=order.goes_on,
+            task=order.task,
+            is_planning=order.stage == "plan",
+            plans=order.plans,
+        )
     )
     agent = order.choice.agent
     await context.store.note_agent(worker.session, number, agent.name, agent.model or "")

@@ -7,7 +7,7 @@ process.
 The states of a run. Each is left when `_end_reason` is set, which happens once:
 
     starting   hooks of `session_start`
-    planning   the first worker makes the tasks of a specification, again until it has finished once
+    planning   the first worker makes the tasks of a specification, one planner for each part of it (`planning_stage`)
     working    attempts at tasks, each in a task of one task group (`attempt`)
     ending     releases claims, closes worktrees, runs hooks of `session_end`, and reports `RunEnded` last
 
@@ -43,23 +43,22 @@ task group, and the contexts of `iterate` end the agents.
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 from msgspec.structs import replace
 
-from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed
+from binnacle.errors import BinnacleError, HookFailed
 from binnacle.runner import run_events
-from binnacle.runner.attempt import BACKOFF_SECONDS, Attempt, AttemptResult
+from binnacle.runner.attempt import Attempt, AttemptResult
 from binnacle.runner.budget import check_budget
 from binnacle.runner.end_rules import MAX_FAILURES, EndKind, EndReason, TaskCounts, default_iterations, find_end_reason
-from binnacle.runner.iteration import IterationOrder, iterate
-from binnacle.runner.outage import OutageWait
-from binnacle.runner.ports import PLANNING_RECIPE, Worker
+from binnacle.runner.planning_stage import PlanningStage
+from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.spending_sync import SpendingSync
 from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
 from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import ClaimedAttempt
+from binnacle.work.planning_steps import SpecChange
 
 INTERRUPTED = EndReason("interrupted", "the run was stopped", "resume it with: bn run --resume")
 
@@ -68,14 +67,23 @@ class RunLoop:
     """One run of agents over the work of a project. `run` is called once."""
 
     def __init__(
-        self, context: RunContext, workers: Sequence[Worker], trees: RunTrees, *, home: str, goes_on: bool
+        self,
+        context: RunContext,
+        workers: Sequence[Worker],
+        trees: RunTrees,
+        *,
+        home: str,
+        goes_on: bool,
+        change: SpecChange | None = None,
     ) -> None:
-        """`home` is the folder for hooks without a worker; `goes_on`, whether this run resumes an earlier one."""
+        """`home` is the folder for hooks without a worker; `goes_on`, whether this run resumes an earlier one, and
+        `change`, how its specification was changed since."""
         self._context = context
         self._home = replace(workers[0], cwd=home)
         self._workers = workers
         self._trees = trees
         self._goes_on = goes_on
+        self._change = change
         self._ids = [worker.session for worker in workers]
         self._end_reason: EndReason | None = None
         self._finished = 0
@@ -117,7 +125,9 @@ class RunLoop:
         with self._ending_with_errors():
             await self._context.run_hooks("session_start", self._home)
             if self._context.options.has_spec:
-                await self._plan()
+                planning = PlanningStage(self._context, self._home, find_stop=self._find_stop)
+                if reason := await planning.make(self._change):
+                    self._end_with(reason)
             await self._set_default_limit()
         if self._end_reason is None:
             async with asyncio.TaskGroup() as group:
@@ -147,43 +157,6 @@ class RunLoop:
         self._context.spent.default_iterations = self._context.spent.iterations_before + default_iterations(
             counts.left, self._context.options.max_attempts
         )
-
-    async def _plan(self) -> None:
-        """Plans the tasks in a first iteration in the person's folder, again until one has finished."""
-        worker, failures = self._home, 0
-        while (stage := await self._context.store.planning_stage(worker.session)) != "done":
-            if reason := self._find_stop() or find_end_reason(TaskCounts(ready=1), failures=failures):
-                self._end_with(reason)
-            if self._end_reason is not None:
-                return
-            if stage == "elsewhere":
-                await self._wait_for_others("the tasks are being planned on another machine")
-            else:
-                failures = await self._plan_once(worker, failures)
-
-    async def _plan_once(self, worker: Worker, failures: int) -> int:
-        """Makes an iteration that plans. Returns how many have failed in a row."""
-        begun = await self._context.store.begin_planning(worker.session)
-        choice = self._context.options.choose("plan", None)._replace(recipe=PLANNING_RECIPE)
-        terms = self._context.services.terms(PLANNING_RECIPE)
-        order = IterationOrder(begun.number, begun.goes_on, "plan", choice, terms)
-        try:
-            await OutageWait(self._context, worker).bear(partial(iterate, self._context, worker, order))
-        except HookFailed:
-            raise
-        except BinnacleError as error:
-            return await self._after_failure(worker, error, failures)
-        return 0
-
-    async def _after_failure(self, worker: Worker, error: BinnacleError, failures: int) -> int:
-        """Reports a failure of the planning and waits. Returns the number of failures."""
-        self._context.tell(run_events.WarningReported(worker=worker.number, message=error.message, hint=error.hint))
-        await self._context.run_hooks("on_error", worker, error=error.message)
-        if isinstance(error, AgentStart | AgentLogin | AgentLimited) and not self._context.control.is_stopped:
-            self._end_with(EndReason("agent_failing", error.message, error.hint))
-        elif not self._find_stop():
-            await self._context.control.sleep(BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
-        return failures + 1
 
     async def _work(self, group: asyncio.TaskGroup) -> None:
         """Starts attempts until there is a reason to end."""

@@ -13,7 +13,7 @@ from binnacle.wire import acp
 from binnacle.work.session import SessionTerms
 
 PLANNING_RECIPE = "plan"
-"""The recipe of the first iteration of a run that has a specification."""
+"""The recipe of the iterations that plan a specification."""
 
 Stage = Literal["plan", "do", "review", "merge"]
 """What an agent is started for: to plan, to do a task, to review one, or to resolve a conflict."""
@@ -62,6 +62,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     has_spec: bool
     """Whether the run begins with planning."""
+
+    allows_gaps: bool
+    """Whether it goes on if an agent cannot be given all of the specification, or if tasks do not cover all of it."""
 
     may: tuple[str, ...]
     """What the agents may do, in sentences for them."""

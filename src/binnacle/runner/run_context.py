@@ -1,5 +1,6 @@
 """What all workers of a run share: its options, and the services it uses."""
 
+from collections.abc import Callable, Coroutine
 from typing import NamedTuple
 
 from binnacle.errors import HookFailed
@@ -14,6 +15,8 @@ from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import Tell
 from binnacle.runner.run_store import RunStore
 
+Confirm = Callable[[str], Coroutine[object, object, bool]]
+
 
 class RunContext(NamedTuple):
     """Everything that the parts of a run need."""
@@ -27,6 +30,9 @@ class RunContext(NamedTuple):
     tell: Tell
     decide: AskPermission
     """Decides on agents' requests for permission."""
+
+    confirm: Confirm | None
+    """Asks the person a question with yes or no; None if nobody is there."""
 
     spent: RunSpending
     pending: list[str]

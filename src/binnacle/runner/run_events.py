@@ -38,6 +38,10 @@ class IterationStarted(RunEvent, frozen=True, kw_only=True, tag="iteration_start
     task: str = ""
     """The task that its session already holds."""
 
+    is_planning: bool = False
+    plans: str = ""
+    """What it plans, if that is not the complete specification: `part 2 of 5`."""
+
 
 class AgentStarted(RunEvent, frozen=True, kw_only=True, tag="agent_started"):
     """An agent runs and has a session."""
@@ -134,6 +138,31 @@ class BranchMerged(RunEvent, frozen=True, kw_only=True, tag="merged"):
     conflicts: tuple[str, ...] = ()
     task: str = ""
     """The task that resolves the conflict."""
+
+
+class ListedRequirement(Struct, frozen=True, kw_only=True):
+    """A requirement of the specification, with its first line."""
+
+    id: str
+    text: str
+
+
+class SpecificationChanged(RunEvent, frozen=True, kw_only=True, tag="specification"):
+    """A run has another specification than before: what is new is planned, and the rest stays."""
+
+    added: tuple[ListedRequirement, ...] = ()
+    removed: tuple[ListedRequirement, ...] = ()
+    """No longer in it. Tasks that covered them stay."""
+
+
+class CoverageReported(RunEvent, frozen=True, kw_only=True, tag="coverage"):
+    """Everything is planned: how much of the specification the tasks cover."""
+
+    total: int
+    """Requirements of the specification."""
+
+    missing: tuple[ListedRequirement, ...] = ()
+    """Those that no task covers."""
 
 
 class WorkerWaiting(RunEvent, frozen=True, kw_only=True, tag="waiting"):

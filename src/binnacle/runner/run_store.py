@@ -8,14 +8,14 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import timedelta
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from binnacle.errors import StoreLost, StoreUnreachable, TimedOut
 from binnacle.runner.end_rules import TaskCounts
 from binnacle.runner.run_control import RunControl, RunStopped
-from binnacle.store import abandoned_work, attempts, comments, leases, runs, sessions, task_moves, tasks
+from binnacle.store import abandoned_work, attempts, comments, leases, run_planning, runs, sessions, task_moves, tasks
 from binnacle.store.attempts import AttemptEnd, ClaimedAttempt, Spending
+from binnacle.store.run_planning import BegunPlanning, PlanningState
 from binnacle.store.store import Store
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
@@ -43,17 +43,6 @@ WATCHED = ("task", "note", "comment", "learning", "progress", "question")
 """What counts as a change of the work."""
 
 NO_SUMMARY = "The agent wrote no summary."
-
-
-PlanningStage = Literal["to do", "elsewhere", "done"]
-
-
-class BegunPlanning(NamedTuple):
-    """An iteration that plans."""
-
-    number: int
-    goes_on: bool
-    """Whether it began earlier and was interrupted."""
 
 
 class ChangedTask(NamedTuple):
@@ -116,20 +105,17 @@ class RunStore:
         """The tasks of the run, by state."""
         return await self.read(lambda tx: _count_tasks(tx, self.run, self.feature, session_ids))
 
-    async def planning_stage(self, session_id: str) -> PlanningStage:
-        """The stage of the planning, by this session or by a run of the same name on another machine."""
-        return await self.read(lambda tx: _planning_stage(tx, session_id, timedelta(seconds=self.lease)))
+    async def planning_state(self) -> PlanningState:
+        """How far the planning is, on whatever machine."""
+        return await self.read(lambda tx: run_planning.load_state(tx, self.run))
 
-    async def begin_planning(self, session_id: str) -> BegunPlanning:
-        """Begins an iteration that plans, or resumes the interrupted one."""
+    async def begin_planning(self, session_id: str, key: str) -> BegunPlanning:
+        """Begins an iteration for a step of the planning, or resumes the interrupted one."""
+        return await self.write(lambda tx: run_planning.begin(tx, session_id, key), session=session_id)
 
-        def begin(tx: Writer) -> BegunPlanning:
-            sessions.reopen(tx, session_id)
-            before = sessions.find_unfinished(tx, session_id)
-            iteration = before or sessions.begin_iteration(tx, session_id, first=0)
-            return BegunPlanning(iteration.number, before is not None)
-
-        return await self.write(begin, session=session_id)
+    async def finish_planning(self) -> None:
+        """Notes that the work can begin."""
+        await self.write(lambda tx: run_planning.finish(tx, self.run))
 
     async def claim_attempt(self, session_id: str) -> ClaimedAttempt | None:
         """Takes the next task for a session and begins an attempt at it, or resumes the interrupted one.
@@ -224,12 +210,22 @@ class RunStore:
         holder = os.urandom(8).hex()
         end = control.now() + MAX_LEASE_WAIT_SECONDS
         # It is in another process, perhaps on another machine, so it can only be asked for.
-        while not await self.write(lambda tx: leases.take(tx, name, holder, LEASE_SECONDS)):
+        while not await self.take_lease(name, holder):
             if control.is_stopped:
                 raise RunStopped
             if control.now() > end:
                 raise TimedOut(f"another machine has held the lease {name!r} for hours", hint="see: bn session list")
             await control.sleep(RETRY_SECONDS)
+        async with self.keep_lease(name, holder):
+            yield
+
+    async def take_lease(self, name: str, holder: str) -> bool:
+        """Takes a lease if nobody else has it. The same holder can take it again after a kill."""
+        return await self.write(lambda tx: leases.take(tx, name, holder, LEASE_SECONDS))
+
+    @asynccontextmanager
+    async def keep_lease(self, name: str, holder: str) -> AsyncIterator[None]:
+        """Renews a lease that was taken. Leaving the block gives it back."""
         renewing = asyncio.create_task(self._renew_lease(name, holder))
         try:
             yield
@@ -241,7 +237,7 @@ class RunStore:
     async def _renew_lease(self, name: str, holder: str) -> None:
         while True:
             await asyncio.sleep(LEASE_SECONDS / 3)
-            await self.write(lambda tx: leases.take(tx, name, holder, LEASE_SECONDS))
+            await self.take_lease(name, holder)
 
     async def end_run(self, why: str, said: str, seconds: float) -> None:
         """Notes that the run has ended here, and adds the time that it took."""
@@ -302,22 +298,6 @@ class RunStore:
     async def title_of(self, task_id: str) -> str:
         """The title of a task."""
         return (await self.read(lambda tx: tasks.get(tx, task_id))).title
-
-
-def _planning_stage(tx: Reader, session_id: str, patience: timedelta) -> PlanningStage:
-    """The stage of the planning. A machine that plans for longer than a claim lasts counts as dead."""
-    own = sessions.get(tx, session_id)
-    if any(one.number > 0 or one.ended_at is not None for one in sessions.list_iterations(tx, own.id)):
-        return "done"
-    begun = [
-        one
-        for other in sessions.list_active_named(tx, own.name)
-        if other.id != own.id
-        for one in sessions.list_iterations(tx, other.id)
-    ]
-    if any(one.ended_at is not None for one in begun):
-        return "done"
-    return "elsewhere" if any(one.started_at + patience > tx.now for one in begun) else "to do"
 
 
 def _count_tasks(tx: Reader, run: str, feature: str | None, session_ids: Sequence[str]) -> TaskCounts:

@@ -16,11 +16,12 @@ from binnacle.project.session_locks import hold_run_lock, was_driven
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.planning import join_session, kept_input
-from binnacle.store import features, runs, sessions, task_moves, tasks
+from binnacle.store import features, run_planning, runs, sessions, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
-from binnacle.work.run import RunId
+from binnacle.work.planning_steps import SpecChange
+from binnacle.work.run import RunRecord
 from binnacle.work.session import SessionRecord, SessionTerms
 
 RECIPE = "loop"
@@ -32,13 +33,16 @@ MAX_WORKERS = 64
 class RunSessions(NamedTuple):
     """The sessions of a run and their terms."""
 
-    run: RunId
+    run: RunRecord
     sessions: list[str]
     """One for each worker."""
 
     terms: SessionTerms
     said: str
-    """What the person wants from the run."""
+    """What the person wants from the run, for its agents."""
+
+    change: SpecChange | None
+    """How the specification differs from that of the run before it was resumed."""
 
     goes_on: bool
     """Whether it resumes an earlier run."""
@@ -53,7 +57,6 @@ def open_run(
     terms: SessionTerms,
     *,
     recipe: str | None,
-    said: str,
     asked: str,
     asked_file: str,
     remote: str,
@@ -62,11 +65,12 @@ def open_run(
 ) -> RunSessions:
     """The sessions of the run called `name`. Terms that are left out are those of the earlier run.
 
-    Workers that the run no longer has give back their tasks.
+    Workers that the run no longer has give back their tasks. With a changed specification, what the tasks cover is
+    carried over to it.
 
     Raises:
         NotFound: there is no such run to resume.
-        Refused: it is running in another process.
+        Refused: it is running in another process, or was given another specification.
     """
     load_recipe(recipe or RECIPE, catalog_of(project), repo=project.repo)  # errors in it are reported first
     with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
@@ -77,11 +81,11 @@ def open_run(
         else:
             stack.enter_context(hold_run_lock(project, before.id))
             terms = SessionTerms(recipe or before.recipe, terms.discipline or before.discipline, before.feature)
-            said = said or kept_input(project, before.id)
-        if terms.feature is None and said and before is None:
+        if terms.feature is None and asked and before is None:
             terms = terms._replace(feature=_ensure_feature(tx, name))
         subject(tx, terms.discipline, terms.feature, None)  # checks that they exist before anything is begun
-        run = _ensure_run(tx, project, name, terms.feature, asked, asked_file, remote)
+        run, change = _ensure_run(tx, project, name, terms.feature, asked, asked_file, remote)
+        said = _describe_asked(run) or (kept_input(project, before.id) if before else "")
         first = before or _start(tx, name, terms)
         others = [own_session(tx, project, worker) or _start(tx, worker, terms) for worker in _names(name, 2, workers)]
         for gone in _names(name, workers + 1, MAX_WORKERS):
@@ -89,9 +93,9 @@ def open_run(
         ids: list[str] = [one.id for one in (first, *others)]
         for session_id in ids:
             join_session(tx, session_id, name=name)
-            sessions.join_run(tx, session_id, run, place_of(project))
+            sessions.join_run(tx, session_id, run.id, place_of(project))
         secrets = {session_id: sessions.issue_secret(tx, session_id) for session_id in ids}
-        return RunSessions(run, ids, terms, said, before is not None, secrets)
+        return RunSessions(run, ids, terms, said, change, before is not None, secrets)
 
 
 def reset_run(project: Project, name: str) -> None:
@@ -136,13 +140,13 @@ def place_of(project: Project) -> str:
 
 def _ensure_run(
     tx: Writer, project: Project, name: str, feature: str | None, asked: str, asked_file: str, remote: str
-) -> RunId:
-    """The run of that name, reopened, or a new one.
+) -> tuple[RunRecord, SpecChange | None]:
+    """The run of that name, reopened, or a new one; and how its specification was changed.
 
     Raises:
-        Refused: it works in another checkout too, and the two have no common remote.
+        Refused: it works in another checkout too, and the two have no common remote; or it has another specification.
     """
-    known = runs.find_newest(tx, name)
+    known = before = runs.find_newest(tx, name)
     if known is None or not any(one.status == "active" for one in runs.list_sessions(tx, known.id)):
         known = runs.start(tx, name, feature=feature, asked=asked, asked_file=asked_file)
     elsewhere = {one.place for one in runs.list_sessions(tx, known.id) if one.status == "active" and one.place} - {
@@ -154,10 +158,23 @@ def _ensure_run(
             "or give this run another name with --name",
         )
         raise Refused(f"the run {name!r} works in another checkout too: {', '.join(sorted(elsewhere))}", hint=hint)
+    change = None
+    if before is not None and asked and before.asked not in ("", asked):
+        change = run_planning.change_specification(tx, before, asked)
+        if before.id == known.id and not change.ids:
+            hint = ("give this run another name with --name", "or abandon the other one with --reset")
+            raise Refused(f"the run {name!r} has another specification, with no requirement of this one", hint=hint)
     runs.reopen(tx, known.id)
-    changes = {"remote": remote} if remote else {}
+    changes: dict[str, object] = {"remote": remote} if remote else {}
     changes |= {"asked": asked, "asked_file": asked_file} if asked else {}
-    return runs.update(tx, known.id, **changes).id if changes else known.id
+    changes |= {"is_planned": False} if asked and asked != known.asked else {}
+    return (runs.update(tx, known.id, **changes) if changes else runs.get(tx, known.id)), change
+
+
+def _describe_asked(run: RunRecord) -> str:
+    """The specification of a run, with its name."""
+    where = f"The specification, {run.asked_file}:\n\n" if run.asked_file else ""
+    return f"{where}{run.asked}" if run.asked else ""
 
 
 def _dismiss(tx: Writer, session: SessionRecord | None) -> None:

@@ -87,7 +87,9 @@ def claim(tx: Writer, session_id: str, which: TaskFilter) -> ClaimedAttempt | No
         LostRace: another worker was faster; the transaction is to be rolled back.
     """
     sessions.reopen(tx, session_id)
-    left = ITERATIONS.first(tx, "where session = ? and number > 0 and outcome = '' order by number desc", session_id)
+    left = ITERATIONS.first(
+        tx, "where session = ? and number > 0 and plans = '' and outcome = '' order by number desc", session_id
+    )
     held = next(iter(tasks.list_held_by(tx, session_id)), None)
     if left is not None and held is not None and left.task_started == held.id:
         sessions.bind(tx, session_id, held.id)
@@ -162,8 +164,8 @@ def spent_in_iteration(tx: Reader, session_id: str, number: int) -> Spending:
 
 def _spending(tx: Reader, where: str, *values: str | int) -> Spending:
     row = tx.row(
-        "select sum(case when number > 0 and outcome <> 'stopped' and ended_at is not null then 1 else 0 end), "
-        f"sum(seconds), sum(tokens), sum(cost), max(currency) from iteration where {where}",
+        "select sum(case when number > 0 and plans = '' and outcome <> 'stopped' and ended_at is not null then 1 "
+        f"else 0 end), sum(seconds), sum(tokens), sum(cost), max(currency) from iteration where {where}",
         *values,
     )
     assert row is not None

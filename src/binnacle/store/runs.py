@@ -55,6 +55,11 @@ def find_newest(tx: Reader, name: str) -> RunRecord | None:
     return RUNS.first(tx, "where name = ? order by number desc", name)
 
 
+def find_newest_asked(tx: Reader) -> RunRecord | None:
+    """The newest run with a specification."""
+    return RUNS.first(tx, "where asked <> '' order by number desc")
+
+
 def list_runs(tx: Reader, *, limit: int = 50) -> list[RunRecord]:
     """The newest runs, newest first."""
     return RUNS.select(tx, "order by number desc limit ?", limit)

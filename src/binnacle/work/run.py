@@ -32,6 +32,9 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The specification, whole."""
 
     asked_file: str = ""
+    is_planned: bool = False
+    """Whether the planning of `asked` is finished."""
+
     base: str = ""
     """The commit from which it began."""
 

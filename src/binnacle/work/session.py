@@ -93,11 +93,12 @@ class SessionRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Iteration(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One fresh agent within a session: in a run, one attempt at a task."""
+    """One fresh agent within a session: in a run, one attempt at a task, or one planner."""
 
     session: SessionId
     number: int
-    """0 is the planning turn."""
+    plans: str = ""
+    """The step of the planning that it is for; empty for an attempt at a task."""
 
     task_started: str | None = None
     summary: str = ""

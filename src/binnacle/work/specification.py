@@ -4,6 +4,7 @@ A specification is Markdown, or plain text. It is read once into blocks, which t
 
     heading      begins a section
     item         an entry of a list, with its further lines and its code; an entry below it is a block of its own
+    ticked       an entry with a ticked box, `[x]`: it is done already
     row          a row of a table
     paragraph    with the code that follows it
     code         that follows no item and no paragraph
@@ -264,13 +265,13 @@ def _find_requirements(text: str, sections: Sequence[SpecSection]) -> tuple[Requ
 def _asking_blocks(section: SpecSection, after: SpecSection | None) -> list[SpecBlock]:
     """The blocks of a section that ask for something; `after` is the next section."""
     has_subsections = after is not None and after.level > section.level
-    body = [block for block in section.blocks if block.kind not in ("heading", "other")]
+    body = [block for block in section.blocks if block.kind not in ("heading", "ticked", "other")]
     heading = section.blocks[0] if section.blocks[0].kind == "heading" else None
     if heading is not None and _NAMED.match(heading.title):
         return [heading, *(block for block in body if _is_named(block))]
-    if heading is not None and not body and not has_subsections:
+    has_entries = any(block.kind in ("item", "ticked", "row") for block in section.blocks)
+    if heading is not None and not body and not has_entries and not has_subsections:
         return [heading] if heading.title else []
-    has_entries = any(block.kind in ("item", "row") for block in body)
     is_prose = not has_entries and not (has_subsections and section.level <= 1)
     return [
         block

@@ -3,10 +3,12 @@
 import re
 from typing import Literal, NamedTuple
 
-BlockKind = Literal["heading", "item", "row", "paragraph", "code", "other"]
+BlockKind = Literal["heading", "item", "ticked", "row", "paragraph", "code", "other"]
 
 ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)")
 """The first line of an entry of a list: its indentation, and what follows its mark."""
+
+_TICKED = re.compile(r"[ \t]*(?:[-*+•]|\d{1,9}[.)])[ \t]+\[[xX]\][ \t]")
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
@@ -90,7 +92,8 @@ class _BlockReader:
             self._add("other", place, "")
             return self._find_line(place, "-->") + 1
         if item := ITEM.fullmatch(line):
-            self._add("item", place, item[2], len(item[1].expandtabs(4)))
+            kind: BlockKind = "ticked" if _TICKED.match(line) else "item"
+            self._add(kind, place, item[2], len(item[1].expandtabs(4)))
             return self._read_rest(place + 1)
         return 0
 
@@ -101,7 +104,7 @@ class _BlockReader:
         if _UNDERLINE.fullmatch(self._line(place + 1)) and "|" not in line:
             self._add("heading", place, line.strip(), 1 if "=" in self._line(place + 1) else 2)
             return place + 2
-        is_part_of_item = line[:1] in " \t" and self.blocks and self.blocks[-1].kind == "item"
+        is_part_of_item = line[:1] in " \t" and self.blocks and self.blocks[-1].kind in ("item", "ticked")
         if not is_part_of_item:
             self._add("paragraph", place, line.strip())
         return self._read_rest(place + 1)
@@ -138,7 +141,7 @@ class _BlockReader:
         fence = _FENCE.match(line)
         assert fence is not None
         before = self.blocks[-1].kind if self.blocks else "other"
-        if not (before == "paragraph" or (before == "item" and line[:1] in " \t")):
+        if not (before == "paragraph" or (before in ("item", "ticked") and line[:1] in " \t")):
             self._add("code", place, fence[2].strip() or "code")
         mark = re.compile(rf"[ \t]*{re.escape(fence[1][0])}{{{len(fence[1])},}}[ \t]*")
         place += 1

@@ -289,6 +289,7 @@ class Brief(Struct, frozen=True, kw_only=True, omit_defaults=True):
     feature: str | None = None
     discipline: str | None = None
     tags: tuple[str, ...] = ()
+    covers: tuple[str, ...] = ()
     waits_for: int = 0
     """How many unfinished tasks it depends on."""
 
@@ -307,6 +308,7 @@ def brief(task: Task) -> Brief:
         feature=task.feature,
         discipline=task.discipline,
         tags=task.tags,
+        covers=task.covers,
         waits_for=task.open_dependencies,
         claimed_by=task.claimed_by,
         queued=task.queue_position is not None,

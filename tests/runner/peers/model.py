@@ -187,7 +187,7 @@ class Builder(Led):
 
 
 PLANNING = [
-    use("task-add", tasks=[{"content": "Write one"}, {"content": "Write two"}]),
+    use("task-add", tasks=[{"content": "Write one", "covers": ["R1"]}, {"content": "Write two", "covers": ["R2"]}]),
     use("iteration-summary", summary="Planned two tasks."),
     say("planned"),
 ]

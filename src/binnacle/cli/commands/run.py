@@ -61,6 +61,8 @@ def _ended(answer: RunEnded, screen: Screen) -> None:
         help="at most this many minutes or this cost for one task (run.task_minutes, run.task_cost)"),
     arg("--attempts", type=int, metavar="N", help="attempts at a task before a person is asked (run.attempts)"),
     arg("--approve", choices=APPROVE, help="what the agent may do: ask (on a terminal), edits, all, none"),
+    arg("--allow-gaps", action="store_true", help="go on if tasks do not cover every requirement of the specification, "
+        "or if an agent cannot be given all of it"),
     arg("--auto-commit", action=BooleanOptionalAction, default=True, help="commit what each attempt changed"),
     arg("--worktree", action="store_true", help="in a separate working tree and on its own branch"),
     arg("--workers", type=int, default=1, metavar="N", help="this many agents at once, each in its own working tree"),
@@ -135,6 +137,7 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
         start=context.start or os.getcwd(),
         spec=spec,
         spec_file=args.spec if args.spec and args.spec != "-" else "",
+        allows_gaps=args.allow_gaps,
         extra=args.extra,
         template=read_template(context.project, args.template),
         recipe=args.recipe or settings.text("run.recipe") or None,
@@ -239,4 +242,4 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> Run
     adding = RunAdditions(context.project, wanted.name, wanted.feature, context.actor)
     view = LiveView(control, add_task=adding.add_task, add_note=adding.add_note)
     async with view.shown():
-        return await go(tell=view.tell, person=view.ask)
+        return await go(tell=view.tell, person=view.ask, confirm=view.confirm)

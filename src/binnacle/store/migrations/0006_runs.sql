@@ -8,6 +8,7 @@ create table run (
     feature {text},
     asked {text} not null,
     asked_file {text} not null,
+    is_planned integer not null,
     base {text} not null,
     branch {text} not null,
     head {text} not null,
@@ -29,8 +30,10 @@ alter table session add column place {text} not null default '';
 
 create index session_run on session (run, number) where run is not null;
 
--- An iteration is one attempt at a task: who made it, what it led to, and what it cost.
+-- An iteration plans a part of the specification, or is one attempt at a task: who made it, what it led to, and what it
+-- cost.
 
+alter table iteration add column plans {text} not null default '';
 alter table iteration add column agent {text} not null default '';
 alter table iteration add column model {text} not null default '';
 alter table iteration add column outcome {text} not null default '';
