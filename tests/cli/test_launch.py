@@ -206,9 +206,26 @@ def test_the_session_ends_with_the_client_and_what_it_reported_counts(bn, launch
         part={"calls": [["report_done", {"summary": "It works now"}]]},
     )
     (session,) = look()
-    assert (session.status, session.reason, session.task_id) == ("aborted", "the client ended with 0", task)
+    assert (session.status, session.reason, session.task_id) == ("complete", f"{task} is done", task)
     shown = bn("task", "show", task)["task"]
     assert (shown["status"], shown["closed_reason"]) == ("done", "It works now")
+
+
+def test_a_session_whose_task_is_not_done_says_so(bn, launch, look):
+    task, other = bn.add("One"), bn.add("Two")
+    words = ("--recipe", "report", "--task")
+    launch("claude", *words, task, part={"calls": [["report_partial", {"completed": "a", "remaining": "b"}]]})
+    launch("claude", *words, other, part={"calls": []})
+    partial, silent = sorted(look(), key=lambda session: session.created_at)
+    assert (partial.status, partial.reason) == ("aborted", f"the client ended with 0; {task} is pending")
+    assert silent.status == "aborted"
+    assert silent.reason.startswith(f"the client ended with 0; {other} is ")
+
+
+def test_a_session_without_a_task_is_complete_if_its_client_ended_well(launch, look):
+    launch("claude", part={})
+    (session,) = look()
+    assert (session.status, session.reason) == ("complete", "the client ended with 0")
 
 
 def test_the_exit_code_is_that_of_the_client(launch, look):

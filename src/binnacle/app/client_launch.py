@@ -138,19 +138,19 @@ def launch(project: Project, wanted: ClientLaunchRequest, program: str, *, by: A
         client = stack.enter_context(ForegroundProgram())
         stack.enter_context(hold_session_lock(project, begun.session))
         stack.enter_context(password_in_file(os.environ, project.settings.text("store.url"), project.data_dir))
-        reason = "the client could not be started"
+        reason, is_good = "the client could not be started", False
         try:
             words = [os.path.abspath(program), *begun.start.command[1:]]
             env = for_agent(os.environ, wanted.client, also=begun.named) | dict(begun.start.env)
             env["BN_SESSION"] = begun.secret
             code = client.run(words, env=env, cwd=wanted.start, stdin=stdin)
-            reason = f"the client ended with {code}"
+            reason, is_good = f"the client ended with {code}", code == 0
         except OSError as error:
             raise Refused(
                 f"cannot start {program}: {error.strerror}", hint="run it by hand to see what is wrong"
             ) from error
         finally:
-            _end(project, begun, reason)
+            _end(project, begun, reason, is_good=is_good)
             _remove(_home(session_folder(project, begun.session)))
     return code
 
@@ -245,6 +245,6 @@ def _find_terminal(wanted: ClientLaunchRequest) -> str | None:
     return "/dev/tty"
 
 
-def _end(project: Project, begun: _BegunSession, reason: str) -> None:
+def _end(project: Project, begun: _BegunSession, reason: str, *, is_good: bool) -> None:
     with open_store(project) as store, store.write(by=SYSTEM, session=begun.session) as tx:
-        end_session(tx, begun.recipe, begun.session, reason=reason)
+        end_session(tx, begun.recipe, begun.session, reason=reason, is_good=is_good)

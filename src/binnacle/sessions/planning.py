@@ -18,12 +18,13 @@ from binnacle.project.session_locks import hold_session_lock, is_abandoned
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.session_request import SessionRequest
-from binnacle.store import agents, reports, sessions, task_moves
+from binnacle.store import agents, reports, sessions, task_moves, tasks
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.catalog import Catalog
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.recipe_names import recipe_name
 from binnacle.work.session import SessionRecord, SessionTerms
+from binnacle.work.status import is_closed
 
 REPORTS = ("report_done", "done")
 """The names of the tool that marks a recipe whose agent reports the result of its task."""
@@ -139,17 +140,24 @@ def serving_session(project: Project, terms: SessionTerms) -> Iterator[str]:
                     end_session(tx, recipe, session.id, reason="the client went away")
 
 
-def end_session(tx: Writer, recipe: Recipe, session_id: str, *, reason: str) -> None:
+def end_session(tx: Writer, recipe: Recipe, session_id: str, *, reason: str, is_good: bool = False) -> None:
     """Settles a session's task, and ends the session if it has not ended.
 
-    If the recipe has the tools to report, no report means that the agent was stuck; otherwise the agent was
-    stuck only if it still holds the task.
+    If the recipe has the tools to report, no report means that the agent was stuck; otherwise the agent was stuck only
+    if it still holds the task. A session whose task is closed is complete; one without a task is, if it ended well.
     """
     session = sessions.get(tx, session_id)
     if session.task_id and (_has_reports(recipe) or reports.is_due(tx, session)):
         reports.settle(tx, session_id)
-    if session.status == "active":
-        sessions.abort(tx, session_id, reason=reason)
+    if session.status != "active":
+        return
+    task = next(iter(tasks.get_many(tx, [session.task_id]).values()), None) if session.task_id else None
+    if task is None:
+        (sessions.conclude if is_good else sessions.abort)(tx, session_id, reason=reason)
+    elif is_closed(task.status):
+        sessions.conclude(tx, session_id, reason=f"{task.id} is {task.status}")
+    else:
+        sessions.abort(tx, session_id, reason=f"{reason}; {task.id} is {task.status}")
 
 
 def _has_reports(recipe: Recipe) -> bool:

@@ -182,6 +182,11 @@ def complete(tx: Writer, session_id: str, *, reason: str = "") -> SessionRecord:
     return _end(tx, session, "complete", reason)
 
 
+def conclude(tx: Writer, session_id: str, *, reason: str) -> SessionRecord:
+    """Ends a session that did what it was for, whatever else is open in the project."""
+    return _end(tx, _get_active(tx, session_id), "complete", reason)
+
+
 def reopen(tx: Writer, session_id: str) -> SessionRecord:
     """Reopens a completed session, because more work came up after its end."""
     session = get(tx, session_id)

@@ -1,22 +1,28 @@
 """`bn session`: the sessions of agents, their iterations, and what was said and done in them."""
 
 from argparse import Namespace
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
-from binnacle.store import sessions
+from binnacle.cli.session_answer import AttemptedTask, SessionAnswer, SessionTotals
+from binnacle.errors import NotFound
+from binnacle.store import runs, sessions, tasks
+from binnacle.store.transaction import Reader
 from binnacle.work.session import Iteration, SessionRecord
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from binnacle.runner.transcript import TranscriptEntry
+    from binnacle.work.task import Task
 
 SESSION = Group("session")
 
-ID = arg("id", metavar="ID|NAME", help="the session, such as bns-1f3a, or the name of a run for its newest")
-STYLES = {"prompt": "cyan", "thought": "dim", "tool": "", "message": "", "permission": "yellow", "end": "dim"}
+ID = arg("id", metavar="ID|NAME", help="the session, such as bns-1f3a, or the name or id of a run")
 
 
 class SessionListAnswer(CommandAnswer):
@@ -25,19 +31,19 @@ class SessionListAnswer(CommandAnswer):
     sessions: list[SessionRecord]
 
 
-class SessionAnswer(CommandAnswer):
-    """A session, its iterations and the folder of its files."""
-
-    session: SessionRecord
-    iterations: list[Iteration]
-    folder: str
-
-
 class TranscriptAnswer(CommandAnswer):
     """What was said and done in a session."""
 
     session: str
     entries: "list[TranscriptEntry]"
+    full: bool = False
+    """Whether people see everything; programs always do."""
+
+    place: str = ""
+    """The machine and the folder of the session, if it is one of a run."""
+
+    others: tuple[str, ...] = ()
+    """The other sessions of its run."""
 
 
 def _show_list(answer: SessionListAnswer, screen: Screen) -> None:
@@ -54,40 +60,19 @@ def _show_list(answer: SessionListAnswer, screen: Screen) -> None:
 
 
 def _show_one(answer: SessionAnswer, screen: Screen) -> None:
-    from binnacle.cli.views import fields
+    from binnacle.cli.session_view import show_session
 
-    session = answer.session
-    screen.heading(f"{session.id}  {session.name or session.recipe}")
-    names = ("status", "reason", "recipe", "discipline", "feature", "task_id", "created_at", "ended_at")
-    fields([*((name, getattr(session, name)) for name in names), ("files", answer.folder)], screen)
-    for one in answer.iterations:
-        screen.line()
-        screen.heading(f"iteration {one.number}{f', {one.task_started}' if one.task_started else ''}")
-        screen.block(one.summary or ("(under way)" if one.ended_at is None else "(no summary)"))
+    show_session(answer, screen)
 
 
 def _show_transcript(answer: TranscriptAnswer, screen: Screen) -> None:
+    from binnacle.cli.transcript_view import show_entries
+
     if not answer.entries:
-        screen.line("nothing was recorded")
-    for entry in answer.entries:
-        if entry.kind == "iteration":
-            screen.heading(f"── iteration {entry.iteration}")
-        elif text := _text(entry):
-            for line in text.splitlines():
-                screen.line(screen.styled(f"{entry.kind[:8]:>10}  {line}", STYLES.get(entry.kind, "dim")))
-
-
-def _text(entry: "TranscriptEntry") -> str:
-    match entry.kind:
-        case "tool":
-            return f"{entry.title or entry.id} {entry.status}".strip()
-        case "plan":
-            return "\n".join(f"{status}: {step}" for step, status in entry.steps)
-        case "permission":
-            return f"{'allowed' if entry.is_allowed else 'refused'} by {entry.by}: {entry.title}"
-        case "usage":
-            return ""
-    return entry.text
+        screen.line(f"nothing was recorded here{f'; it ran at {answer.place}' if answer.place else ''}")
+    show_entries(answer.entries, screen, session=answer.session, is_full=answer.full)
+    for other in answer.others:
+        screen.line(screen.styled(f"another worker of this run: bn session transcript {other}", "dim"))
 
 
 @SESSION.command(
@@ -103,15 +88,75 @@ def list_sessions(context: Context, args: Namespace) -> SessionListAnswer:
         return SessionListAnswer(sessions=sessions.list_sessions(tx, limit=args.limit))
 
 
-@SESSION.command("show", "a session with its iterations", "bn session show bns-1f3a", ID, view=_show_one, needs=READS)
+@SESSION.command(
+    "show",
+    "a session or a run: its tasks and attempts, what they led to and took, and how it ended",
+    "bn session show auth",
+    ID,
+    view=_show_one,
+    needs=READS,
+)
 def show(context: Context, args: Namespace) -> SessionAnswer:
+    from msgspec.structs import replace
+
     from binnacle.sessions.planning import session_folder
 
     with context.reading() as tx:
-        session = sessions.find(tx, args.id)
-        iterations = sessions.list_iterations(tx, session.id)
-    folder = session_folder(context.project, session.id)
-    return SessionAnswer(session=session, iterations=iterations, folder=folder)
+        session = _find(tx, args.id)
+        run = runs.get(tx, session.run) if session.run else None
+        others = [one.id for one in runs.list_sessions(tx, run.id)] if run else []
+        shown = others if run and args.id != session.id else [session.id]
+        found = [one for session_id in shown for one in sessions.list_iterations(tx, session_id)]
+        titles = tasks.get_many(tx, {one.task_started for one in found if one.task_started})
+    found.sort(key=lambda one: (one.started_at, one.number))
+    return SessionAnswer(
+        session=session,
+        iterations=found,
+        folder=session_folder(context.project, session.id),
+        tasks=tuple(_attempted(found, titles)),
+        totals=_totals(found),
+        run=replace(run, asked="") if run else None,
+        sessions=tuple(others),
+    )
+
+
+def _find(tx: Reader, text: str) -> SessionRecord:
+    """The session with this id or name, or the newest one of the run with this id or name."""
+    try:
+        return sessions.find(tx, text)
+    except NotFound:
+        run = runs.RUNS.first(tx, "where id = ? or name = ? order by number desc", text, text)
+        found = runs.list_sessions(tx, run.id) if run else []
+        if not found:
+            raise
+        return found[0]
+
+
+def _attempted(found: "Sequence[Iteration]", known: "Mapping[str, Task]") -> list[AttemptedTask]:
+    counts = Counter(one.task_started for one in found if one.task_started)
+    return [
+        AttemptedTask(id=one, title=known[one].title, status=known[one].status, attempts=count)
+        if one in known
+        else AttemptedTask(id=one, attempts=count)
+        for one, count in counts.items()
+    ]
+
+
+def _totals(found: "Sequence[Iteration]") -> SessionTotals:
+    cost: dict[str, float] = {}
+    for one in found:
+        if one.currency:
+            cost[one.currency] = round(cost.get(one.currency, 0.0) + one.cost, 6)
+    who = {f"{one.agent} ({one.model})" if one.model else one.agent: None for one in found if one.agent}
+    return SessionTotals(
+        iterations=len(found),
+        seconds=round(sum(one.seconds for one in found), 3),
+        tokens=sum(one.tokens for one in found),
+        cost=cost,
+        commits=[one.commit_id for one in found if one.commit_id],
+        files=sum(one.files for one in found),
+        agents=list(who),
+    )
 
 
 @SESSION.command(
@@ -120,6 +165,7 @@ def show(context: Context, args: Namespace) -> SessionAnswer:
     "bn session transcript auth --iteration 3",
     ID,
     arg("--iteration", type=int, metavar="N", help="only this one"),
+    arg("--full", action="store_true", help="show long prompts, arguments, results and diffs completely"),
     view=_show_transcript,
     needs=READS,
 )
@@ -128,6 +174,9 @@ def transcript(context: Context, args: Namespace) -> TranscriptAnswer:
     from binnacle.sessions.planning import session_folder
 
     with context.reading() as tx:
-        session = sessions.find(tx, args.id)
+        session = _find(tx, args.id)
+        others = [one.id for one in runs.list_sessions(tx, session.run) if one.id != session.id] if session.run else []
     found = read_transcript(session_folder(context.project, session.id), iteration=args.iteration)
-    return TranscriptAnswer(session=session.id, entries=list(found))
+    return TranscriptAnswer(
+        session=session.id, entries=list(found), full=args.full, place=session.place, others=tuple(others)
+    )
