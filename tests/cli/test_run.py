@@ -127,6 +127,27 @@ class TestTerminal:
         assert terminal.end() == 130
         assert "Write it down" in bn(repo, "task", "list").stdout
 
+    def test_a_person_is_asked_whether_to_begin_with_gaps(self, repo):
+        """Both planners do nothing: neither when they are prompted, nor when they are reminded of the summary."""
+        words = ("words.md", "--agent", f"{AGENT} --misbehave no-op@1,no-op@2,no-op@3,no-op@4", "--approve", "all")
+        terminal = RunTerminal(repo, *words)
+        terminal.wait_for("not covered: R2 Add the word two")
+        terminal.wait_for("Begin without tasks for these?")
+        terminal.press("n")
+        terminal.wait_for("no task covers 2 of 2 requirements: R1, R2")
+        assert terminal.end() == 1
+        added = bn(repo, "task", "add", "Say one", "--feature", "words", "--covers", "R1", "--covers", "R9")
+        assert added.returncode == 0
+        answer = msgspec.json.decode(bn(repo, "plan", "coverage", "words").stdout)
+        (task,) = msgspec.json.decode(bn(repo, "task", "list").stdout)["tasks"]
+        assert task["covers"] == ["R1", "R9"]
+        assert [one["tasks"] for one in answer["requirements"]] == [[task["id"]], []]
+        assert (answer["missing"], answer["unknown"]) == (["R2"], {task["id"]: ["R9"]})
+        shown = bn(repo, "plan", "coverage", "-H").stdout
+        assert "words: tasks cover 1 of 2 requirements" in shown
+        assert f"{task['id']} covers what the specification does not have: R9" in shown
+        assert "COVERS" in bn(repo, "task", "list", "-H").stdout
+
     def test_a_key_stops_it(self, repo):
         terminal = RunTerminal(repo, "words.md", "--agent", f"{AGENT} --misbehave slow=0.2", "--approve", "all")
         terminal.wait_for("Working on")

@@ -70,6 +70,9 @@ class RunLines:
         self._line(event.worker, f"  {self.unfinished.pop(event.worker, '')}", "dim")
         if isinstance(event, run_events.ToolCalled):
             self._line(event.worker, *self._tool(event))
+        elif isinstance(event, run_events.SpecificationChanged | run_events.CoverageReported):
+            for line in _requirements(event):
+                self._line(event.worker, line, "yellow" if line.startswith(" ") else "")
         elif said := _SAID.get(type(event)):
             self._line(event.worker, *said(event))
         if isinstance(event, run_events.AgentStarted):
@@ -126,17 +129,17 @@ def _attempt(event: run_events.AttemptEnded) -> Styled:
     return f"{event.task} is not done ({event.outcome}){reason}{then}", "yellow"
 
 
-def _changed(event: run_events.SpecificationChanged) -> Styled:
-    lines = [f"the specification has changed: {len(event.added)} requirement(s) new, {len(event.removed)} gone"]
-    lines += [f"  + {one.id} {one.text}" for one in event.added] + [f"  - {one.id} {one.text}" for one in event.removed]
-    return "\n".join(lines), "yellow"
-
-
-def _coverage(event: run_events.CoverageReported) -> Styled:
-    covered = event.total - len(event.missing)
-    lines = [f"tasks cover {covered} of {event.total} requirements"]
-    lines += [f"  not covered: {one.id} {one.text}" for one in event.missing]
-    return "\n".join(lines), "yellow" if event.missing else ""
+def _requirements(event: run_events.SpecificationChanged | run_events.CoverageReported) -> list[str]:
+    """What is said of the specification, with a line for each requirement that a person has to know of."""
+    if isinstance(event, run_events.CoverageReported):
+        covered = event.total - len(event.missing)
+        missing = [f"  not covered: {one.id} {one.text}" for one in event.missing]
+        return [f"tasks cover {covered} of {event.total} requirements", *missing]
+    return [
+        f"the specification has changed: {len(event.added)} requirement(s) new, {len(event.removed)} gone",
+        *(f"  new: {one.id} {one.text}" for one in event.added),
+        *(f"  gone: {one.id} {one.text}" for one in event.removed),
+    ]
 
 
 def _merged(event: run_events.BranchMerged) -> Styled:
@@ -177,8 +180,6 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.TasksProgressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
     run_events.ChangesCommitted: _committed,
     run_events.BranchMerged: _merged,
-    run_events.SpecificationChanged: _changed,
-    run_events.CoverageReported: _coverage,
     run_events.WorkerWaiting: _waiting,
     run_events.WarningReported: _warned,
     run_events.IterationEnded: lambda event: (f"   {event.summary}", "green"),
