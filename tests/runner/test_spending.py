@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
 PLANNED = """
 if not agent.task and agent.times("planned") == 1:
-    agent.call("task-add", tasks=[{"title": "Write one"}, {"title": "Write two"}])
+    agent.call("task-add", tasks=[{"title": "Write one", "covers": ["R1"]}, {"title": "Write two", "covers": ["R2"]}])
     agent.call("iteration-summary", summary="planned")
     agent.cost(0.25)
     agent.tokens(100)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Collection
 from contextlib import suppress
 
-from binnacle.config.private_files import private_opener
+from binnacle.config.private_files import make_folder, private_opener
 from binnacle.errors import Refused
 from binnacle.git.command import LONG_GIT_TIMEOUT_SECONDS, NEVER_COMMITTED, Git, is_nested_repository
 from binnacle.processes.facts import folder_of, read_table
@@ -146,7 +146,7 @@ class WorkerTrees:
         aside = f"{tree}.{os.urandom(3).hex()}"
         for name in sorted(names):
             place = os.path.join(aside, name)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
+            make_folder(os.path.dirname(place))
             os.rename(os.path.join(tree, name), place)
         if names:
             self.kept.append(aside)
