@@ -4,7 +4,8 @@
 |---|---|
 | upstream server | `PROGRAM`, `NETWORK`, and what its entry names |
 | hook, script of the project, git | these, `DEVELOPMENT`, `BINNACLE`, and what the person names in `BN_PASS_ENV` |
-| agent | the same, and the variables of the model provider that its client uses |
+| check | `PROGRAM` without the home, `NETWORK`, `TOOLS`: nothing of the person, no keys, nothing of ours |
+| agent | the same as a hook, and the variables of the model provider that its client uses |
 | debugged program, script host, browser | what a shell of the person has, without `OURS`: it is their program |
 | `bn` for `bn_run` | all but the token of the server: it is the same program, and opens the same store |
 
@@ -13,6 +14,7 @@ without a password it is refused, and never uses another store instead; `config.
 file with the password.
 """
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -76,6 +78,33 @@ DEVELOPMENT = _names(
 )
 """Paths and settings of a developer's tools: no keys, no tokens, no addresses with passwords."""
 
+TOOLS = _names(
+    "PYTHONUTF8 PYTHONIOENCODING PYTHONHASHSEED VIRTUAL_ENV CONDA_* PYENV_* NODE_ENV NVM_* FNM_* VOLTA_HOME PNPM_HOME"
+    " BUN_INSTALL COREPACK_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN RUSTFLAGS RUST_BACKTRACE GOROOT GOFLAGS GOPROXY GOMODCACHE"
+    " GOTOOLCHAIN CGO_ENABLED JAVA_HOME JDK_HOME MAVEN_HOME GRADLE_HOME ANDROID_HOME ANDROID_SDK_ROOT DOTNET_ROOT"
+    " GEM_HOME GEM_PATH RBENV_* ASDF_* MISE_DATA_DIR SDKMAN_DIR HOMEBREW_PREFIX UV_PYTHON UV_CACHE_DIR"
+    " UV_OFFLINE PIP_CACHE_DIR npm_config_cache NPM_CONFIG_CACHE CC CXX CPP CFLAGS CXXFLAGS CPPFLAGS"
+    " LDFLAGS LIBRARY_PATH LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH PKG_CONFIG_PATH"
+    " CMAKE_PREFIX_PATH LOCALE_ARCHIVE NIX_PATH NIX_PROFILES NIX_SSL_CERT_FILE"
+)
+"""Where the tools of a developer are. Unlike `DEVELOPMENT`, nothing by which a program reaches keys, a desktop, the
+person's files or another repository, and nothing that a terminal, make or an editor left behind."""
+
+OF_PERSON = _names("HOME XDG_* TMPDIR SHELL TERM")
+"""What of `PROGRAM` is the person's own."""
+
+TOOLS_IN_HOME = {
+    "PYENV_ROOT": ".pyenv",
+    "RUSTUP_HOME": ".rustup",
+    "NVM_DIR": ".nvm",
+    "VOLTA_HOME": ".volta",
+    "RBENV_ROOT": ".rbenv",
+    "ASDF_DATA_DIR": ".asdf",
+    "SDKMAN_DIR": ".sdkman",
+    "MISE_DATA_DIR": ".local/share/mise",
+}
+"""Where tools that are installed in a home look for themselves by default. They hold programs, no keys."""
+
 OURS = _names("BN_MCP_TOKEN BN_SESSION BN_AGENT_ID BN_MCP_SESSION BN_STORE_URL PGPASSWORD")
 """Proofs of identity, and access to the store: other programs do not get them."""
 
@@ -119,6 +148,18 @@ def for_person(environ: Environ) -> dict[str, str]:
 def for_development(environ: Environ) -> dict[str, str]:
     """For programs that work on the project: a hook, a script of the project, git."""
     return _add_store_url(environ, _pick(environ, PROGRAM, NETWORK, DEVELOPMENT, BINNACLE, _list_passed_on(environ)))
+
+
+def for_check(environ: Environ) -> dict[str, str]:
+    """For a check, which runs the code under test. The caller adds a home of its own."""
+    home = environ.get("HOME", "")
+    installed = {
+        name: place
+        for name, folder in TOOLS_IN_HOME.items()
+        if name not in environ and home and os.path.isdir(place := os.path.join(home, folder))
+    }
+    kept = {name: value for name, value in _pick(environ, PROGRAM, NETWORK, TOOLS).items() if not OF_PERSON.has(name)}
+    return {**kept, **installed, "CI": "true", "PYTHONDONTWRITEBYTECODE": "1", "TERM": "dumb", "NO_COLOR": "1"}
 
 
 def for_agent(environ: Environ, client: str, *, also: Iterable[str] = ()) -> dict[str, str]:

@@ -10,6 +10,10 @@ checks:
     paths: [src/**, tests/**]   # the files it is about
     tier: fast                  # fast: when a task is done; full: when it is merged
     needs: [node]               # programs without which it cannot run
+    exclusive: database         # never at once with other checks that have the same word here
+    memory: 2048                # MiB for each of its processes
+protect:                        # what follows if a change touches what judges it
+  test_removed: refuse          # allow, ask (a person), refuse
 ```
 """
 
@@ -18,14 +22,16 @@ import re
 import shlex
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
 from binnacle.config.command_words import command_words
 from binnacle.config.directories import PROJECT_DIR
 from binnacle.config.trust import TrustItem, find_trusted, state_of
-from binnacle.config.yaml_file import YamlLines, load
+from binnacle.config.yaml_file import YamlLines, load, parse
 from binnacle.errors import ConfigError
 from binnacle.work.check import CHECK_TIMEOUT_SECONDS, Check, CheckTier
+from binnacle.work.gaming import FindingKind, PolicyDecision
 
 CHECK_FILE = os.path.join(PROJECT_DIR, "checks.yaml")
 """Its path in a repository."""
@@ -42,10 +48,24 @@ class _CheckEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     paths: list[str] = []
     tier: CheckTier = "fast"
     needs: list[str] = []
+    exclusive: str = ""
+    memory: Annotated[int, Meta(ge=0, le=1 << 22)] = 0
 
 
 class _CheckFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     checks: list[_CheckEntry] = []
+    protect: dict[FindingKind, PolicyDecision] = {}
+
+
+class CheckFile(Struct, frozen=True, kw_only=True):
+    """What the file of a project's checks says."""
+
+    checks: list[Check]
+    protect: dict[FindingKind, PolicyDecision]
+    """Where the project differs from what follows by default."""
+
+    place: str = ""
+    """Where `protect` is written."""
 
 
 def find_checks(repo: str) -> list[Check]:
@@ -54,10 +74,27 @@ def find_checks(repo: str) -> list[Check]:
     Raises:
         ConfigError: with the file, the line, and what was expected.
     """
+    return read_check_file(repo).checks
+
+
+def read_check_file(repo: str) -> CheckFile:
+    """The file of a project's checks; empty if there is none.
+
+    Raises:
+        ConfigError: with the file, the line, and what was expected.
+    """
     path = os.path.join(repo, CHECK_FILE)
     if not os.path.lexists(path):
-        return []
-    written, lines = load(path, _CheckFile, root=repo)
+        return CheckFile(checks=[], protect={})
+    return _read_file(*load(path, _CheckFile, root=repo))
+
+
+def parse_check_file(text: str, *, file: str) -> CheckFile:
+    """The same for text, such as that of a commit; `file` is its name in messages."""
+    return _read_file(*parse(text, _CheckFile, file=file))
+
+
+def _read_file(written: _CheckFile, lines: YamlLines) -> CheckFile:
     found: dict[str, Check] = {}
     for index, entry in enumerate(written.checks):
         check = _read(entry, lines, index)
@@ -65,7 +102,7 @@ def find_checks(repo: str) -> list[Check]:
             hint = f"rename one of them; the other is at {found[check.name].place}"
             raise ConfigError(f"{check.place}: there are two checks called {check.name!r}", hint=hint)
         found[check.name] = check
-    return list(found.values())
+    return CheckFile(checks=list(found.values()), protect=written.protect, place=lines.at("protect"))
 
 
 def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
@@ -81,8 +118,11 @@ def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
         if not _PROGRAM.fullmatch(program):
             hint = "name it as it is started, without a path"
             raise ConfigError(f"{place('needs')}: not the name of a program: {program!r}", hint=hint)
+    if entry.exclusive and not _NAME.fullmatch(entry.exclusive):
+        hint = "letters, digits, -, _ and ., 64 at most"
+        raise ConfigError(f"{place('exclusive')}: not a name for a lock: {entry.exclusive!r}", hint=hint)
     command, words = _read_command(entry.command, place("command"))
-    return Check(
+    check = Check(
         name=entry.name,
         command=command,
         words=words,
@@ -91,8 +131,19 @@ def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
         paths=tuple(entry.paths),
         tier=entry.tier,
         needs=tuple(entry.needs),
+        exclusive=entry.exclusive,
+        memory=entry.memory,
         place=lines.at("checks", index),
     )
+    return msgspec.structs.replace(check, definition_hash=_hash_definition(check))
+
+
+def _hash_definition(check: Check) -> str:
+    """The name and the place do not decide what runs, nor when it has to."""
+    from hashlib import sha256
+
+    parts = (check.words, check.setup, check.timeout, check.paths, check.needs, check.exclusive, check.memory)
+    return sha256(msgspec.json.encode(parts)).hexdigest()
 
 
 def _read_command(given: str | list[str], place: str) -> tuple[str, tuple[str, ...]]:
@@ -123,7 +174,21 @@ def find_trusted_checks(repo: str) -> tuple[list[Check], list[Check]]:
 
 def find_trust_items(repo: str) -> list[TrustItem]:
     """The checks of a project as a person sees them before trusting them."""
-    return [trust_item_of(check) for check in find_checks(repo)]
+    file = read_check_file(repo)
+    policy = [_policy_item(file)] if file.protect else []
+    return [*(trust_item_of(check) for check in file.checks), *policy]
+
+
+def find_protection(repo: str, file: CheckFile) -> dict[FindingKind, PolicyDecision]:
+    """What the project's policy changes, if a person has trusted it as it is."""
+    is_trusted = bool(file.protect) and state_of(_policy_item(file), find_trusted(repo)) == "trusted"
+    return file.protect if is_trusted else {}
+
+
+def _policy_item(file: CheckFile) -> TrustItem:
+    content = "\n".join(f"{kind}: {decision}" for kind, decision in sorted(file.protect.items()))
+    does = "decide what follows when a change touches tests, CI and other protected files"
+    return TrustItem(kind="check", name="protect", place=file.place, does=does, content=content)
 
 
 def trust_item_of(check: Check) -> TrustItem:
@@ -134,6 +199,8 @@ def trust_item_of(check: Check) -> TrustItem:
         "paths": shlex.join(check.paths),
         "tier": check.tier,
         "needs": shlex.join(check.needs),
+        "exclusive": check.exclusive,
+        "memory": f"{check.memory} MiB" if check.memory else "",
     }
     content = "\n".join([check.command, *(f"{key}: {value}" for key, value in about.items() if value)])
     does = f"let agents of runs run {check.command} without asking"

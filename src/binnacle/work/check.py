@@ -36,5 +36,14 @@ class Check(Struct, frozen=True, kw_only=True):
     needs: tuple[str, ...] = ()
     """Programs without which it cannot run."""
 
+    exclusive: str = ""
+    """Checks with the same word here never run at once on a machine; empty if it can run beside all others."""
+
+    memory: int = 0
+    """MiB that each of its processes may have; 0 for most of what the machine has."""
+
+    definition_hash: str = ""
+    """A hash of all that decides what runs. Evidence of another definition does not count for this one."""
+
     place: str = ""
     """`file:line` where it is written."""

@@ -1,0 +1,77 @@
+"""The files of a change, as git has them, and how tests of one commit are laid over the tree of another."""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from binnacle.checks.clean_checkout import CheckRoom
+from binnacle.git.command import Git
+from binnacle.work.gaming import MAX_FILE_CHARACTERS, ChangedFile, belongs_to_tests, classify_path
+
+MAX_MEASURED_FILES = 2000
+"""Files of a change whose content is read. That others changed is still seen, if they are protected."""
+
+
+class CommitChange(NamedTuple):
+    """That a file differs between two commits."""
+
+    path: str
+    status: str
+    """`A`, `D`, or `M` for anything else, as git calls it."""
+
+
+async def list_changes(git: Git, base: str, commit: str) -> list[CommitChange]:
+    """The files that differ between two commits. A rename is a removal and an addition."""
+    ran = await git.ask("diff", "--name-status", "--no-renames", "-z", "--no-ext-diff", base, commit)
+    names = ran.names
+    return [CommitChange(path, status[:1]) for status, path in zip(names[::2], names[1::2], strict=True)]
+
+
+async def read_changes(git: Git, base: str, commit: str) -> list[ChangedFile]:
+    """The files of a change with their text, as far as it is measured."""
+    changes = await list_changes(git, base, commit)
+    measured = sorted(changes, key=lambda one: classify_path(one.path) is None)[:MAX_MEASURED_FILES]
+    found = []
+    for path, status in measured:
+        before = await _read(git, base, path) if status != "A" else None
+        after = await _read(git, commit, path) if status != "D" else None
+        found.append(
+            ChangedFile(path=path, before=before, after=after, is_added=status == "A", is_removed=status == "D")
+        )
+    return found
+
+
+async def _read(git: Git, commit: str, path: str) -> str | None:
+    """The text of a file in a commit; None if it is not text, or too long."""
+    name = f"{commit}:{path}"
+    size = await git.run("cat-file", "-s", name)
+    if size.code or int(size.line or 0) > MAX_FILE_CHARACTERS:
+        return None
+    with suppress(UnicodeDecodeError):
+        return (await git.ask("cat-file", "blob", name)).out.decode()
+    return None
+
+
+def changes_tests(changes: Sequence[CommitChange]) -> bool:
+    """Whether a change touches tests that were there, or what runs them. New tests alone change nothing."""
+    return any(
+        belongs_to_tests(path) and (status != "A" or classify_path(path) == "runner") for path, status in changes
+    )
+
+
+async def lay_tests_over(room: CheckRoom, changes: Sequence[CommitChange], *, source: str, is_back: bool) -> None:
+    """Gives a checkout the tests of another commit.
+
+    `is_back` if `source` is the base and the checkout has the change, so that what the change added goes.
+    """
+    gone = "A" if is_back else "D"
+    tests = [one for one in changes if belongs_to_tests(one.path)]
+    for path, _ in (one for one in tests if one.status == gone):
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(room.tree, path))
+    if kept := [path for path, status in tests if status != gone]:
+        await room.git.ask(
+            "-c", "core.hooksPath=/dev/null", "checkout", "--quiet", source, "--pathspec-from-file=-",
+            "--pathspec-file-nul", given=b"\0".join(map(os.fsencode, kept)), variables={"GIT_LITERAL_PATHSPECS": "1"},
+        )  # fmt: skip
