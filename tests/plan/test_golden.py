@@ -228,6 +228,14 @@ class TestPrompts:
 
 
 @pytest.mark.parametrize("name", IN_RUNS)
+def test_whoever_does_a_task_is_told_once_to_search_first_and_to_leave_no_placeholders(name):
+    for stage in STAGES:
+        text = prompt_of(f"{name}.{stage}")
+        assert text.count("before you assume that something is missing") == 1
+        assert text.count("no placeholders") == 1
+
+
+@pytest.mark.parametrize("name", IN_RUNS)
 def test_whoever_does_a_task_of_a_run_reads_all_that_decides(name):
     """Found by trying it: the agent got title and description only."""
     text = prompt_of(f"{name}.attempt")

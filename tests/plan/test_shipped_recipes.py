@@ -14,6 +14,7 @@ from binnacle.plan.tool_mentions import render as worded
 from binnacle.plan.tool_mentions import tools_in
 from binnacle.project.project import find_project
 from binnacle.project.tool_catalog import catalog_of
+from binnacle.tools.json_schema import input_schema
 from plan.loaded import everything
 
 BOX = (
@@ -88,6 +89,12 @@ def test_what_to_use_instead_is_there_and_what_for_is_not(name):
 @pytest.mark.parametrize("name", SEED)
 def test_a_recipe_has_the_tools_its_seed_gave_it_under_their_names(name):
     assert set(SEED[name].split()) <= {rule.name for rule in the_recipe(name).tools}
+
+
+def test_the_seeds_four_parameters_of_a_task_come_first():
+    """A model reads them in this order, and needs the others rarely."""
+    schema = input_schema(the_catalog().find("task-update").spec)
+    assert list(schema["properties"])[:4] == ["id", "status", "priority", "depends_on"]
 
 
 def test_only_recipes_of_iterations_summarise_and_complete_them():

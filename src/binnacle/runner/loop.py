@@ -237,6 +237,7 @@ class RunLoop:
         """Whether the run was stopped, or has used up its budget."""
         if self._context.control.is_stopped:
             return INTERRUPTED
+        self._count_iterations()
         spent = self._context.spent
         spent.seconds = spent.seconds_before + self._sync.seconds
         return check_budget(self._context.options.budget, spent)
