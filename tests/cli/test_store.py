@@ -66,8 +66,8 @@ def test_an_export_brings_everything_into_an_empty_store(filled, tmp_path):
 def test_an_export_of_a_program_that_knew_neither_reports_nor_questions_is_read(filled, tmp_path):
     manifest, *lines, last = (json.loads(line) for line in filled.run("store", "export", "-").out.splitlines())
     for known in (manifest["counts"], last["checksums"]):
-        del known["report"], known["question"]
-    kept = [line for line in lines if not line.keys() & {"report", "question"}]
+        del known["report"], known["question"], known["attention"]
+    kept = [line for line in lines if not line.keys() & {"report", "question", "attention"}]
     old = [manifest | {"schema": 2}, *kept, last]
     target = other(filled, tmp_path)
     dump = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in old)

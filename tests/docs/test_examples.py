@@ -32,6 +32,7 @@ ELSEWHERE = {
     r"bn store export - \| BN_STORE_URL": "tests/cli/test_shared_database.py",
     r"bn upstream accept": "tests/upstream/test_pins.py",
     r"bn run --resume": "tests/runner/test_kill_and_resume.py",
+    r"bn session (pause|resume|message|stop|answer)": "tests/runner/test_steering.py",
 }
 """What cannot be run here, and what shows it. It builds the product, asks a person at a terminal, is for an agent, or
 needs an editor, a browser, a database or something that was broken off."""

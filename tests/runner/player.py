@@ -12,6 +12,7 @@ import queue
 import re
 import sys
 import threading
+import time
 import traceback
 import urllib.request
 from itertools import count
@@ -133,6 +134,13 @@ class Actor:
         answer = self.answers.get(timeout=60)
         assert answer["id"] == call["toolCallId"]
         return answer["result"]["outcome"].get("optionId", "").startswith("allow")
+
+    def wait(self, word: str) -> None:
+        """Waits until the test has made a file of this name."""
+        until = time.monotonic() + 90
+        while not (self.folder / word).exists():
+            assert time.monotonic() < until, f"nobody made {word}"
+            time.sleep(0.02)
 
     def _tell(self, update: dict[str, Any]) -> None:
         params = {"sessionId": "play", "update": update}

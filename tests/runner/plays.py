@@ -36,6 +36,11 @@ class Play:
         path.write_text(script)
         return shlex.join([sys.executable, str(HERE / "player.py"), str(path), str(self.folder / "kept")])
 
+    def flag(self, word: str) -> None:
+        """Makes the file that the agent waits for."""
+        (self.folder / "kept").mkdir(parents=True, exist_ok=True)
+        (self.folder / "kept" / word).touch()
+
     def kept(self, word: str) -> list[str]:
         found = (self.folder / "kept").glob(f"{word}-[0-9]*")
         return [path.read_text() for path in sorted(found, key=lambda path: int(path.name.rpartition("-")[2]))]

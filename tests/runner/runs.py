@@ -75,6 +75,7 @@ class Runs:
         words = more.pop("agent", shlex.join(MISBEHAVING_AGENT))
         agent = resolve_agent(f"{words} --misbehave {misbehave}" if misbehave else words)
         more_control, confirm = more.pop("control", None), more.pop("confirm", None)
+        person = more.pop("person", None)
         given: dict[str, Any] = {"name": "words", "approve": "all", "silence": 60, "within": 100, **more}
         wanted = run.RunRequest(agent=agent, start=str(self.repo.path), spec=spec, **given)
 
@@ -87,7 +88,7 @@ class Runs:
                     on(event, control)
 
             async with asyncio.timeout(WITHIN):
-                return await run.run(self.project, wanted, control=control, tell=tell, person=None, confirm=confirm)
+                return await run.run(self.project, wanted, control=control, tell=tell, person=person, confirm=confirm)
 
         return asyncio.run(go())
 

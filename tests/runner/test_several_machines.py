@@ -7,12 +7,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from binnacle.work.task import NewTask
 from demo_commands import MISBEHAVING_AGENT
+from runner.plays import Play
 from runner.repositories import Repository
+from runner.running_commands import RunningCommand
 from runner.runs import Runs, last_event, marked_processes
 
 pytestmark = pytest.mark.timeout(400)
@@ -153,3 +157,24 @@ def test_without_a_common_remote_the_second_is_refused(machines):
     assert b"works in another checkout too" in errors
     assert b"bn config set run.remote origin" in errors
     assert not os.path.exists(second.repo.path / "w1.py")
+
+
+def test_a_stop_on_one_machine_stops_the_run_on_all(machines, tmp_path, monkeypatch):
+    """Both wait in an agent until they are stopped; when the command returns, nothing of the run is alive."""
+    play = Play(machines[0], tmp_path / "play")
+    agent = play.agent("agent.keep('pid', str(os.getpid())); agent.wait('never')")
+    words = ("--agent", agent, "--name", "words", "--approve", "all", "--remote", "origin")
+    datas = [f"{one.repo.path}.data" for one in machines]
+    monkeypatch.setenv("BN_DATA_DIR", datas[0])
+    play.add(NewTask(title="one"), NewTask(title="two"))
+    with ExitStack() as stack:
+        first = stack.enter_context(RunningCommand(machines[0], *words, BN_DATA_DIR=datas[0]))
+        second = stack.enter_context(RunningCommand(machines[1], *words, BN_DATA_DIR=datas[1]))
+        first.until("prompted")
+        second.until("prompted")
+        said = second.bn("session", "stop", "words")
+        assert said["has_stopped"]
+        assert len(said["sessions"]) == 2
+        assert len(play.kept("pid")) == 2
+        assert not [pid for pid in play.kept("pid") if os.path.exists(f"/proc/{pid}")]
+        assert [one.until("run_ended")["why"] for one in (first, second)] == ["interrupted"] * 2

@@ -35,11 +35,13 @@ from binnacle.runner.budget import RunBudget, RunSpending
 from binnacle.runner.hooks.hook_file import find_hooks
 from binnacle.runner.hooks.hook_runner import HookRunner
 from binnacle.runner.loop import RunLoop
+from binnacle.runner.permission_requests import PermissionRequests
 from binnacle.runner.ports import PLANNING_RECIPE, AgentChoice, RunOptions, Stage, Worker
 from binnacle.runner.prompt_template import PromptTemplate, TemplateValues
 from binnacle.runner.run_context import Confirm, RunContext
 from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import RunEnded, Tell, WarningReported
+from binnacle.runner.run_inbox import RunInbox
 from binnacle.runner.run_store import RunStore, retry_during_outage
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
 from binnacle.server.bearer_tokens import OneToken
@@ -99,6 +101,10 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     max_attempts: int = 3
     max_outage: float = 6 * 3600.0
     remote: str = ""
+    permission_wait: float = 3600.0
+    """Seconds that an agent's request for permission waits for a person."""
+
+    notifies: bool = False
     silence: float = 900
     within: float = 7200
 
@@ -114,7 +120,8 @@ async def run(
 ) -> RunEnded:
     """Runs agents until the work is done, or returns why it is not.
 
-    `person` decides if the policy is to ask; `confirm` asks the person a question about the run.
+    `person` decides if the policy is to ask, unless somebody else answers first, from elsewhere; `confirm` asks the
+    person a question about the run.
 
     Raises:
         Refused: a run of that name is already running.
@@ -130,6 +137,7 @@ async def run(
         lease = project.settings.number("claim.minutes") * 60
         store = RunStore(lambda: open_store(project), run=opened.run.id, feature=opened.terms.feature, lease=lease)
         base = await Git(cwd).head() or ""
+        inbox = await stack.enter_async_context(RunInbox(store, control, opened.sessions, tell=tell))
         trees = await _open_trees(stack, project, wanted, cwd, store, control)
         await store.note_origin(base, trees.branch, wanted.budget.limits)
         workers = [
@@ -138,6 +146,7 @@ async def run(
         ]
         services = await stack.enter_async_context(_open_services(project, wanted, opened, workers))
         keeper = await stack.enter_async_context(Keeper())
+        asking = PermissionRequests(store, inbox, at_terminal=person, within=wanted.permission_wait, tell=tell)
         context = RunContext(
             options=_options(wanted, opened, cwd, services.server, checks, has_trees=bool(trees.branch)),
             services=services,
@@ -147,7 +156,7 @@ async def run(
             control=control,
             tell=tell,
             decide=by_policy(
-                wanted.approve, own=services.own_tools, person=person, is_check=AllowedCommands(checks).has
+                wanted.approve, own=services.own_tools, person=asking.ask, is_check=AllowedCommands(checks).has
             ),
             confirm=confirm,
             spent=RunSpending(),
@@ -226,6 +235,7 @@ def _options(
         allows_gaps=wanted.allows_gaps,
         may=policy_sentences(wanted.approve, has_checks=bool(checks), commits=has_trees or wanted.auto_commit),
         checks=() if wanted.approve == "none" else checks,
+        notifies=wanted.notifies,
         silence=wanted.silence,
         within=wanted.within,
     )

@@ -42,7 +42,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "other MCP servers whose tools agents get",
     ),
     "run": ("run", "run agents in iterations until the work is done"),
-    "session": ("session", "sessions of agents, their iterations and transcripts"),
+    "session": ("session session_steering", "sessions of agents, their iterations and transcripts; steer a run"),
     "cost": ("cost", "what runs spent, by run, task, agent, model or day"),
     "mcp": ("mcp mcp_token", "serve this project to agents over MCP"),
     "bridge": ("bridge", "the host that debugs programs for agents"),

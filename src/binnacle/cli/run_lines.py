@@ -154,6 +154,18 @@ def _permission(event: run_events.PermissionDecided) -> Styled:
     return (f"{said} ({event.by}): {event.title}", "") if event.by != "own tool" else ("", "")
 
 
+def _attention(event: run_events.AttentionOpened) -> Styled:
+    return f"? {event.kind}: {event.title} (bn session answer {event.id})", "magenta"
+
+
+_STEERED = {"pause": "paused", "resume": "resumed", "message": "sent a message", "stop": "stopped the run"}
+
+
+def _steered(event: run_events.RunSteered) -> Styled:
+    said = f": {event.text}" if event.text else ""
+    return f"{event.by or 'somebody'} {_STEERED[event.kind]}{said}", "yellow"
+
+
 def _hook(event: run_events.HookRan) -> Styled:
     return (f"hook {event.hook}: {event.command}", "") if event.is_ok else (f"hook {event.said}", "yellow")
 
@@ -175,6 +187,8 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.IterationStarted: _iteration,
     run_events.AgentStarted: _agent,
     run_events.PermissionDecided: _permission,
+    run_events.AttentionOpened: _attention,
+    run_events.RunSteered: _steered,
     run_events.HookRan: _hook,
     run_events.TaskMoved: lambda event: (f"{event.task} {event.status}: {event.title}", "cyan"),
     run_events.TasksProgressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),

@@ -93,6 +93,21 @@ SETTINGS = {
             "BN_RUN_AGENTS",
             does="run these commands as agents of bn run",
         ),
+        Setting(
+            "run.permission_minutes",
+            60.0,
+            "how long an agent's request for permission waits for a person; then it is refused",
+            "BN_RUN_PERMISSION_MINUTES",
+            0.001,
+        ),
+        Setting(
+            "run.notify",
+            "true",
+            "whether the desktop shows what waits for you in a run: true or false; a personal setting",
+            "BN_RUN_NOTIFY",
+            choices=("true", "false"),
+            is_personal=True,
+        ),
         Setting("run.attempts", 3.0, "attempts at a task, after which it is handed to a person", "BN_RUN_ATTEMPTS", 1),
         Setting(
             "run.task_minutes", 0.0, "minutes that one task may take in all; 0 for no limit", "BN_RUN_TASK_MINUTES"

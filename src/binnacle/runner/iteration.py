@@ -236,15 +236,19 @@ async def _converse(
             return await say(conversation.take_warning())
         return turn is not None and not conversation.is_over
 
-    if not await say(prompt):
+    async def pass_on(text: str) -> bool:
+        """Prompts the agent, and then gives it what people sent meanwhile."""
+        can_go_on = await say(text)
+        while can_go_on and (messages := context.control.take_messages(worker.session)):
+            can_go_on = await say("\n\n".join(messages))
+        return can_go_on
+
+    if not await pass_on(prompt):
         return
-    for message in context.control.take_messages():
-        if not await say(message):
-            return
-    if (reminder := await _reminder(context, worker, order)) and not await say(reminder):
+    if (reminder := await _reminder(context, worker, order)) and not await pass_on(reminder):
         return
     if order.stage != "plan" and (said := await context.run_hooks("post_iteration", worker, iteration=order.number)):
-        await say(HOOK_OUTPUT_INTRODUCTION + said)
+        await pass_on(HOOK_OUTPUT_INTRODUCTION + said)
 
 
 async def _reminder(context: RunContext, worker: Worker, order: IterationOrder) -> str:

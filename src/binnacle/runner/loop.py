@@ -27,9 +27,10 @@ What happens at the same time:
 
   - Attempts run independently. They meet in the store, where a claim has one holder, and in `trees`, where merges take
     turns. An attempt counts against the budget from its start, so that together they do not exceed it.
-  - `TaskWatch` polls for changed tasks, reports them and runs `on_task_complete`. Its lock makes the end wait until
-    such a hook has finished.
-  - A person pauses, sends messages or stops through `RunControl`. A stop interrupts turns; a second does not wait.
+  - `TaskWatch` polls for changed tasks and for what waits for a person, reports both and runs their hooks. Its lock
+    makes the end wait until such a hook has finished.
+  - A person pauses, sends messages or stops through `RunControl`, at the terminal of the run or from elsewhere
+    (`RunInbox`, which the caller owns). A stop interrupts turns; a second does not wait.
 
 Why it does not hang, and does not go on for ever. Every wait is bounded or ends with a stop: a turn by `silence` and
 `within`, an outage by `max_outage`, a failing agent by `MAX_FAILURES`, a task by `max_attempts`, all attempts together
@@ -124,6 +125,7 @@ class RunLoop:
         """Starts, plans and works. Returns the reason to end."""
         with self._ending_with_errors():
             await self._context.run_hooks("session_start", self._home)
+            await self._wait_while_paused()
             if self._context.options.has_spec:
                 planning = PlanningStage(self._context, self._home, find_stop=self._find_stop)
                 if reason := await planning.make(self._change):
@@ -134,6 +136,13 @@ class RunLoop:
                 await self._work(group)
         assert self._end_reason is not None, "the work ends with a reason"
         return self._end_reason
+
+    async def _wait_while_paused(self) -> None:
+        """A pause outlasts the process that was paused, so a run may be paused when it is resumed."""
+        if self._context.control.is_paused:
+            hint = f"the run is paused; let it go on with: bn session resume {self._context.options.name}"
+            self._context.tell(run_events.WorkerWaiting(why=hint))
+            await self._context.control.wait_to_go_on()
 
     @contextmanager
     def _ending_with_errors(self) -> Iterator[None]:
@@ -205,6 +214,8 @@ class RunLoop:
                 while claimed is not None:
                     result = await Attempt(self._context, self._trees, worker, claimed).make()
                     self._count(result)
+                    if result.holds_task:
+                        await self._context.control.wait_to_go_on()
                     goes_on = result.holds_task and self._end_reason is None and not self._find_stop()
                     claimed = await self._context.store.claim_attempt(worker.session) if goes_on else None
             finally:
@@ -261,7 +272,7 @@ class RunLoop:
         kept = await self._trees.close()
         with self._ending_with_errors():
             await store.note_head(await self._trees.head())
-        await store.end_run(reason.why, reason.said, self._sync.take_seconds())
+        await store.end_run(reason.why, reason.said, self._sync.take_seconds(), self._ids[0])
         ended = run_events.RunEnded(
             session=self._ids[0],
             name=self._context.options.name,
@@ -282,6 +293,7 @@ class RunLoop:
             behind=self._trees.behind,
         )
         try:
+            await self._watch.report_attention()
             why = "" if reason.why == "complete" else f"{reason.why}: {reason.said}"
             await self._context.run_hooks("session_end", self._home, error=why)
         except HookFailed as error:

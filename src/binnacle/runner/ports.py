@@ -72,6 +72,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...]
     """Commands that check their work."""
 
+    notifies: bool
+    """Whether what waits for a person is shown on their desktop."""
+
     silence: float
     """Seconds that an agent may be silent."""
 

@@ -14,6 +14,7 @@ from binnacle.runner.ports import RunOptions, SessionServices, Worker
 from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import Tell
 from binnacle.runner.run_store import RunStore
+from binnacle.work.run import Attention
 
 Confirm = Callable[[str], Coroutine[object, object, bool]]
 
@@ -47,6 +48,7 @@ class RunContext(NamedTuple):
         task_id: str = "",
         task_title: str = "",
         error: str = "",
+        attention: Attention | None = None,
     ) -> str:
         """Runs the hooks of an event. Returns their output for the agent.
 
@@ -60,6 +62,9 @@ class RunContext(NamedTuple):
             task_id=task_id,
             task_title=task_title,
             error=error,
+            attention_id=attention.id if attention else "",
+            attention_kind=attention.kind if attention else "",
+            attention_title=attention.title if attention else "",
         )
         outcomes = await self.hooks.run(event, about, cwd=worker.cwd)
         for one in outcomes:

@@ -14,10 +14,12 @@ class RunStopped(Exception):
 
 
 class RunControl:
-    """What people want of a run. Call it on the event loop of the run."""
+    """What people want of a run, here and from elsewhere (`run_inbox`). Call it on the event loop of the run."""
 
     def __init__(self) -> None:
-        self._messages: deque[str] = deque()
+        self._messages: deque[tuple[str | None, str]] = deque()
+        """With the session that each is for; None for the agent whose turn ends first."""
+
         self._may_go_on = asyncio.Event()
         self._may_go_on.set()
         self._stopped = asyncio.Event()
@@ -39,15 +41,15 @@ class RunControl:
     def go_on(self) -> None:
         self._may_go_on.set()
 
-    def say(self, text: str) -> None:
-        """Sends the agent a message after its turn."""
+    def say(self, text: str, *, session: str | None = None) -> None:
+        """Sends a message to the agent of a session after its turn; without one, to the agent whose turn ends first."""
         if text.strip():
-            self._messages.append(text.strip())
+            self._messages.append((session, text.strip()))
 
-    def take_messages(self) -> list[str]:
-        """Returns and removes the messages since the last call."""
-        taken = list(self._messages)
-        self._messages.clear()
+    def take_messages(self, session: str) -> list[str]:
+        """Returns and removes the messages for the agent of a session."""
+        taken = [text for whose, text in self._messages if whose in (None, session)]
+        self._messages = deque(one for one in self._messages if one[0] not in (None, session))
         return taken
 
     def stop(self) -> None:

@@ -1,12 +1,13 @@
 """What happens in a run, as values: a view shows them, `--json` prints them, tests read them."""
 
 from collections.abc import Callable
+from typing import Literal
 
 from msgspec import Struct
 
 from binnacle.runner.end_rules import EndKind
 from binnacle.work.report import Question
-from binnacle.work.run import AttemptOutcome
+from binnacle.work.run import AttemptOutcome, AttentionKind
 
 MAX_QUESTION_CHARACTERS = 120
 """Characters of a question that the summary of a run shows."""
@@ -95,7 +96,24 @@ class PermissionDecided(RunEvent, frozen=True, kw_only=True, tag="permission"):
     kind: str = ""
     is_allowed: bool
     by: str
-    """`policy`, `person`, or `person, always`."""
+    """`policy`, `person`, `person, always`, or `nobody`."""
+
+
+class AttentionOpened(RunEvent, frozen=True, kw_only=True, tag="attention"):
+    """Something waits for a person."""
+
+    id: str
+    kind: AttentionKind
+    title: str
+    task: str = ""
+
+
+class RunSteered(RunEvent, frozen=True, kw_only=True, tag="steered"):
+    """A person paused, resumed or stopped the run from elsewhere, or sent an agent a message."""
+
+    kind: Literal["pause", "resume", "message", "stop"]
+    by: str
+    text: str = ""
 
 
 class HookRan(RunEvent, frozen=True, kw_only=True, tag="hook"):

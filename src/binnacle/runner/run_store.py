@@ -239,9 +239,9 @@ class RunStore:
             await asyncio.sleep(LEASE_SECONDS / 3)
             await self.take_lease(name, holder)
 
-    async def end_run(self, why: str, said: str, seconds: float) -> None:
-        """Notes that the run has ended here, and adds the time that it took."""
-        await self.write(lambda tx: runs.end(tx, self.run, why=why, said=said, seconds=seconds))
+    async def end_run(self, why: str, said: str, seconds: float, session_id: str) -> None:
+        """Notes that the run has ended here, and adds the time that it took. `session_id` is a session of this end."""
+        await self.write(lambda tx: runs.end(tx, self.run, why=why, said=said, seconds=seconds, session=session_id))
 
     async def read_results(self) -> RunResults:
         """What the run led to so far, over all machines and resumes."""

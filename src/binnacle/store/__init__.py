@@ -10,12 +10,12 @@ A transaction is all or nothing, and it appends its changes to the event log. Ea
 - Whole stores: `maintenance` (export, import, checks, recovery) and `views` (data from several tables for readers).
 - Undo: `undo` chooses and undoes a person's changes, `row_restoration` restores their rows.
 - Operations on several entities: `task_moves` (start, finish, block, split), `reports` and `interim_reports` (what
-  agents report about their task), `questions`, `runs` (with messages to them and what waits for people), `attempts` and
-  `run_planning` (what the agents of a run do and plan),
+  agents report about their task), `questions`, `runs`, `attempts` and `run_planning` (what the agents of a run do and
+  plan), `attention_answers` (answers of people),
   `abandoned_work` and `lapsed_claims` (work of agents that are gone), `task_deletion`, `feature_merge`.
 - Entities, each a table and its functions: `tasks` with `task_titles`, `dependencies`, `queue`, `queue_ranks` and
   `claim_holders`, `comments`, `features` (and disciplines) with `feature_names`, `learnings`, `notes`, `sessions`,
-  `agents`, `events`.
+  `agents`, `events`, `leases`, `attention` (what waits for people), `run_messages` (what people send to runs).
 - Opening: `opening` opens the engine, `schema_migration` brings the schema up to date.
 - Transactions: `store` (states, locks, lost connections), `group_commit`, `row_images` (what undo needs),
   `table` (values to rows and back), `fresh_ids`, `transaction`.

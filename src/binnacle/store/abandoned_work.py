@@ -1,4 +1,4 @@
-"""Abandoned work: lapsed claims, and tasks and sessions of agents that are gone.
+"""Abandoned work: lapsed claims, and tasks, sessions and requests of agents that are gone.
 
 It is given back when the store is read next: no process exists only to watch the clock.
 """
@@ -17,7 +17,7 @@ from binnacle.work.actor import SYSTEM
 def read_current(store: Store) -> Generator[Reader]:
     """A read transaction. Lapsed claims are given back before it, if the store can be written."""
     with store.read() as tx:
-        has_lapsed = lapsed_claims.has_lapsed(tx)
+        has_lapsed = lapsed_claims.has_lapsed(tx) or bool(_list_abandoned_askers(tx))
         if not has_lapsed:
             yield tx
     if has_lapsed:
@@ -38,4 +38,18 @@ def give_back(tx: Writer) -> None:
             # Its reports before it was killed count; without a closing report it was stuck.
             reports.settle(tx, session.id)
             sessions.abort(tx, session.id, reason="its server was killed")
+    if askers := _list_abandoned_askers(tx):
+        from binnacle.store import attention
+
+        attention.close_permissions(tx, askers)
     lapsed_claims.release_lapsed(tx)
+
+
+def _list_abandoned_askers(tx: Reader) -> list[str]:
+    """The sessions in which a permission is waited for, although no process drives them any more."""
+    rows = tx.rows("select distinct session from attention where answered_at is null and kind = 'permission'")
+    if not rows:
+        return []
+    from binnacle.store import run_messages
+
+    return [row[0] for row in rows if not run_messages.is_driven(tx, row[0])]

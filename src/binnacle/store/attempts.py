@@ -328,7 +328,7 @@ def _hand_over(tx: Writer, task: Task, max_attempts: int) -> Task:
     words = f"{len(history)} attempts did not finish this task:\n" + "\n".join(lines)
     if task.status == "in_progress":
         task_moves.release(tx, task.id, force=True)
-    questions.ask(tx, task.id, f"{words}\nWhat should the next attempt do?"[:2000], blocking=True)
+    questions.ask(tx, task.id, f"{words}\nWhat should the next attempt do?"[:2000], blocking=True, kind="stuck")
     return task_moves.set_status(tx, task.id, "needs_input", force=True).task
 
 

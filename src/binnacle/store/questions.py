@@ -1,10 +1,10 @@
 """Questions that agents ask and people answer."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from binnacle.errors import InvalidInput, NotFound, Refused, did_you_mean
-from binnacle.store import task_moves, tasks
+from binnacle.store import attention, task_moves, tasks
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.table import Table
 from binnacle.store.transaction import Reader, Writer
@@ -31,9 +31,19 @@ class AnswerResult(NamedTuple):
 
 
 def ask(
-    tx: Writer, task_id: str, text: str, *, blocking: bool, options: Sequence[str] = (), preferred: str = ""
+    tx: Writer,
+    task_id: str,
+    text: str,
+    *,
+    blocking: bool,
+    options: Sequence[str] = (),
+    preferred: str = "",
+    kind: Literal["question", "stuck"] = "question",
 ) -> Question:
-    """Adds a question. If it was asked about the same task before, returns that one, with its answer if it has one."""
+    """Adds a question, which waits for a person. `kind` is why: an agent asks, or agents gave the task up.
+
+    If it was asked about the same task before, returns that one, with its answer if it has one.
+    """
     wanted = Question(
         id=fresh_id(tx, "question", "bnq-"),
         task_id=task_id,
@@ -51,11 +61,28 @@ def ask(
     if known is None:
         QUESTIONS.insert(tx, [QUESTIONS.row(wanted)])
         tx.record("question", wanted.id, "asked", {"task": task_id, "text": wanted.text[:200], "blocking": blocking})
+        _draw_attention(tx, wanted, kind)
         return wanted
     if blocking and not known.blocking and known.answered_at is None:
         QUESTIONS.update(tx, {"blocking": True}, "id = ?", known.id)
         tx.record("question", known.id, "updated", {"blocking": [False, True]})
     return get(tx, known.id)
+
+
+def _draw_attention(tx: Writer, asked: Question, kind: Literal["question", "stuck"]) -> None:
+    title, body = asked.text.partition("\n")[0], asked.text
+    if kind == "stuck":
+        title = f"agents gave up: {tasks.get(tx, asked.task_id).title}"
+    attention.open_entry(
+        tx,
+        kind,
+        title,
+        body=body,
+        session=asked.session,
+        task_id=asked.task_id,
+        question=asked.id,
+        options=asked.options,
+    )
 
 
 def get(tx: Reader, text: str) -> Question:
@@ -105,6 +132,7 @@ def answer(tx: Writer, text: str, said: str) -> AnswerResult:
     columns = {"answer": words, "answered_by": tx.by.name, "answered_at": tx.now}
     QUESTIONS.update(tx, columns, "id = ?", question.id)
     tx.record("question", question.id, "answered", {"task": question.task_id, "answer": words[:200]})
+    attention.close_question(tx, question.id, words)
     still_open = len(list_blocking(tx, question.task_id))
     task = tasks.get(tx, question.task_id)
     if task.status == "needs_input" and question.blocking and not still_open:

@@ -1,18 +1,17 @@
-"""Runs in the store, what people send to them, and what waits for people."""
+"""Runs in the store. `run_messages` has what people send to them, `attention` what waits for people."""
 
 from collections.abc import Sequence
 
 from binnacle.errors import NotFound
+from binnacle.store import attention
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
-from binnacle.store.table import Table
+from binnacle.store.table import Table, placeholders
 from binnacle.store.transaction import Reader, Writer
-from binnacle.work.run import Attention, RunId, RunMessage, RunRecord
+from binnacle.work.run import RunId, RunRecord
 from binnacle.work.session import SessionRecord
 
 RUNS = Table("run", RunRecord, json=("budget",), times=("created_at", "ended_at"))
-MESSAGES = Table("run_message", RunMessage, times=("created_at", "taken_at"))
-ATTENTIONS = Table("attention", Attention, json=("options",), times=("created_at", "answered_at"))
 
 RUN_PREFIX = "run-"
 
@@ -27,6 +26,8 @@ def start(tx: Writer, name: str, *, feature: str | None, asked: str, asked_file:
         asked_file=asked_file,
         created_at=tx.now,
     )
+    for before in RUNS.select(tx, "where name = ?", name):
+        attention.close_ended(tx, before.id)
     RUNS.insert(tx, [RUNS.row(run)])
     tx.record("run", run.id, "started", {"name": name})
     return run
@@ -48,6 +49,12 @@ def find(tx: Reader, text: str) -> RunRecord:
     if found is None:
         raise NotFound(f"no run {text[:60]!r}", hint="it may belong to another project, or be older than this store")
     return found
+
+
+def find_names(tx: Reader, ids: Sequence[str]) -> dict[str, str]:
+    """The names of runs, by id."""
+    rows = tx.rows(f"select id, name from run where id in {placeholders(ids)}", *ids) if ids else ()
+    return {row[0]: row[1] for row in rows}
 
 
 def find_newest(tx: Reader, name: str) -> RunRecord | None:
@@ -76,11 +83,20 @@ def update(tx: Writer, run_id: str, **columns: object) -> RunRecord:
     return get(tx, run_id)
 
 
-def end(tx: Writer, run_id: str, *, why: str, said: str, seconds: float) -> RunRecord:
-    """Notes that a run has ended on this machine, why, and how long it took this time."""
+SILENT_ENDS = ("complete", "interrupted")
+"""Ends that need nobody: the work is done, or a person stopped it."""
+
+
+def end(tx: Writer, run_id: str, *, why: str, said: str, seconds: float, session: str | None = None) -> RunRecord:
+    """Notes that a run has ended on this machine, why, and how long it took this time.
+
+    Any other end than `SILENT_ENDS` waits for a person. `session` is one of this machine's.
+    """
     add_seconds(tx, run_id, seconds)
     run = update(tx, run_id, status="ended", why=why, said=said, ended_at=tx.now)
     tx.record("run", run.id, "ended", {"why": why, "said": said[:200]})
+    if why not in SILENT_ENDS:
+        attention.open_entry(tx, "ended", f"the run {run.name} ended: {why}", body=said, run=run.id, session=session)
     return run
 
 
@@ -91,6 +107,7 @@ def add_seconds(tx: Writer, run_id: str, seconds: float) -> None:
 
 def reopen(tx: Writer, run_id: str) -> RunRecord:
     """Notes that a run goes on."""
+    attention.close_ended(tx, run_id)
     if get(tx, run_id).status == "active":
         return get(tx, run_id)
     run = update(tx, run_id, status="active", why="", said="", is_paused=False, ended_at=None)
@@ -98,13 +115,20 @@ def reopen(tx: Writer, run_id: str) -> RunRecord:
     return run
 
 
-def take_messages(tx: Writer, run_id: str, session_ids: Sequence[str]) -> list[RunMessage]:
-    """The messages for a run's process that were not taken yet, oldest first.
+def set_paused(tx: Writer, run_id: str, *, is_paused: bool) -> bool:
+    """Pauses a run or lets it go on, wherever it is driven. Returns whether this changed anything."""
+    if get(tx, run_id).is_paused == is_paused:
+        return False
+    RUNS.update(tx, {"is_paused": is_paused}, "id = ?", run_id)
+    tx.record("run", run_id, "paused" if is_paused else "resumed", {})
+    return True
 
-    A message for one session is taken only where that session is.
-    """
-    found = MESSAGES.select(tx, "where run = ? and taken_at is null order by number", run_id)
-    ours = [one for one in found if one.session is None or one.session in session_ids]
-    for one in ours:
-        MESSAGES.update(tx, {"taken_at": tx.now}, "number = ?", one.number)
-    return ours
+
+def find_last_steerer(tx: Reader, run_id: str) -> str:
+    """Who paused or resumed a run last."""
+    row = tx.row(
+        "select actor from event where entity = 'run' and entity_id = ? and action in ('paused', 'resumed') "
+        "order by seq desc limit 1",
+        run_id,
+    )
+    return row[0] if row else ""

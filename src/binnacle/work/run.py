@@ -7,8 +7,8 @@ from msgspec import Struct
 
 RunId = NewType("RunId", str)
 
-MessageKind = Literal["pause", "resume", "message", "stop"]
-"""What people can want of a run."""
+MessageKind = Literal["message", "stop"]
+"""What people send to the sessions of a run: a message for the agent, or that the run is to stop."""
 
 AttentionKind = Literal["permission", "question", "review", "stuck", "ended"]
 """Why something waits for a person: an agent wants to do what its policy does not allow, asks something, wants a
@@ -66,13 +66,11 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RunMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person wants of a run, from wherever they are."""
+    """What a person sends to one session of a run, from wherever they are."""
 
     number: int
     run: RunId
-    session: str | None = None
-    """Whose agent it is for; None for all."""
-
+    session: str
     kind: MessageKind
     body: str = ""
     sent_by: str
@@ -87,6 +85,9 @@ class Attention(Struct, frozen=True, kw_only=True, omit_defaults=True):
     run: str | None = None
     session: str | None = None
     task_id: str | None = None
+    question: str | None = None
+    """The question that is its cause. Whoever answers one answers the other."""
+
     kind: AttentionKind
     title: str
     body: str = ""
@@ -95,5 +96,7 @@ class Attention(Struct, frozen=True, kw_only=True, omit_defaults=True):
     options: tuple[str, ...] = ()
     created_at: datetime
     answer: str = ""
+    """Empty if its cause was gone before anybody answered."""
+
     answered_by: str | None = None
     answered_at: datetime | None = None

@@ -15,6 +15,7 @@ LIST_TASKS = NextStep(
     "list the tasks", "task list --all", (SuggestedCall("task_list", {"closed_too": True}), SuggestedCall("task_list"))
 )
 LIST_QUESTIONS = NextStep("list the questions", "ask list --all")
+SHOW_STATUS = NextStep("see what waits for you", "status", for_person=True)
 LIST_SESSIONS = NextStep("list the sessions", "session list")
 LIST_LEARNINGS = NextStep(
     "list the learnings, which shows their ids", "learning list", (SuggestedCall("learning_list"),)
@@ -105,6 +106,16 @@ def comment(task_id: str, *, words: str = "or comment on it") -> NextStep:
 def answer(question_id: str) -> NextStep:
     """Answer a question, which only a person may do."""
     return NextStep("answer it", f"ask answer {question_id} '…'", for_person=True)
+
+
+def answer_attention(attention_id: str) -> NextStep:
+    """Answer what waits for a person."""
+    return NextStep("answer it", f"session answer {attention_id} '…'", for_person=True)
+
+
+def resume_run(name: str) -> NextStep:
+    """Resume a run that is not running."""
+    return NextStep("resume it", f"run --resume --name {name}", for_person=True)
 
 
 def add_named(what: str, name: str) -> NextStep:

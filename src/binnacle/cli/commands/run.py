@@ -71,7 +71,7 @@ def _ended(answer: RunEnded, screen: Screen) -> None:
     arg("--reset", action="store_true", help="abandon the run of that name and its open tasks, and start over"),
     arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as in bn mcp serve"),
     arg("-y", "--yes", action="store_true", help="trust what the run uses of the project, without asking"),
-    arg("--headless", action="store_true", help="plain lines instead of the live view; asks nothing"),
+    arg("--headless", action="store_true", help="plain lines instead of the live view"),
     view=_ended, needs=by_person("start a run"),
 )  # fmt: skip
 def run(context: Context, args: Namespace) -> RunEnded | None:
@@ -156,6 +156,8 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
         workers=args.workers,
         has_worktree=args.worktree,
         servers=tuple(args.servers),
+        permission_wait=settings.number("run.permission_minutes") * 60,
+        notifies=settings.text("run.notify") == "true",
         silence=settings.number("run.silence_minutes") * 60,
         within=settings.number("run.iteration_minutes") * 60,
     )

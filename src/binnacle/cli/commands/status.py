@@ -5,10 +5,11 @@ from argparse import Namespace
 from binnacle.cli.command import CommandAnswer, Group, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import STATUS_MARKS, Screen
-from binnacle.store import questions, tasks
+from binnacle.store import attention, questions, runs, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.views.overview import ProjectOverview, ProjectStats, load_overview, load_stats
 from binnacle.work.report import Question
+from binnacle.work.run import Attention
 from binnacle.work.task import Brief, brief
 
 STATUS, STATS = Group("status"), Group("stats")
@@ -29,12 +30,28 @@ class OpenQuestion(CommandAnswer):
     answer_with: str
 
 
+class OpenAttention(CommandAnswer):
+    """Something else that waits for a person, with the command that answers it."""
+
+    id: str
+    kind: str
+    title: str
+    answer_with: str
+    body: str = ""
+    task_id: str | None = None
+    session: str | None = None
+    run: str | None = None
+
+
 class StatusAnswer(CommandAnswer):
     """The state of the project."""
 
     project: str
     repo: str
     questions: list[OpenQuestion]
+    attention: list[OpenAttention]
+    """What else waits for a person: permissions, reviews, and runs that ended."""
+
     not_trusted: list[str]
     """The keys of what came with the project and has no effect yet."""
 
@@ -54,6 +71,8 @@ def _show_status(answer: StatusAnswer, screen: Screen) -> None:
         what = "1 thing of this project has" if count == 1 else f"{count} things of this project have"
         which = "it" if count == 1 else "them"
         screen.line(f"{screen.styled('!', 'yellow')} {what} no effect until you trust {which}: bn trust")
+    for entry in answer.attention:
+        _show_attention(entry, screen)
     if not counts.tasks:
         screen.line("no tasks yet; add one with: bn task add 'TITLE'")
         return
@@ -76,6 +95,38 @@ def _show_question(question: OpenQuestion, screen: Screen) -> None:
     screen.block(question.text)
     screen.block("\n".join(f"{number}. {one}" for number, one in enumerate(question.options, 1)), indent=4)
     screen.line(f"  answer with: {question.answer_with}")
+
+
+MAX_BODY_LINES = 5
+"""Lines of what an agent wants to do that the overview shows."""
+
+
+def _show_attention(entry: OpenAttention, screen: Screen) -> None:
+    about = f" for {entry.task_id}" if entry.task_id else ""
+    what = {"permission": "an agent asks for permission", "review": "a review waits"}.get(entry.kind, entry.kind)
+    screen.line(f"{screen.styled('!', 'magenta')} {what}{about}: {entry.title}")
+    lines = entry.body.splitlines()
+    screen.block("\n".join(lines[:MAX_BODY_LINES] + (["…"] if len(lines) > MAX_BODY_LINES else [])), indent=4)
+    screen.line(f"  {'resume it' if entry.kind == 'ended' else 'answer'} with: {entry.answer_with}")
+    if entry.kind == "ended":
+        screen.line(f"  or, if you have seen it: bn session answer {entry.id}")
+
+
+def _waiting(entry: Attention, names: dict[str, str]) -> OpenAttention:
+    """What waits, with how to answer it."""
+    how = f"bn session answer {entry.id} {'|'.join(entry.options) or 'TEXT'}"
+    if entry.kind == "ended":
+        how = f"bn run --resume --name {names.get(entry.run or '', 'NAME')}"
+    return OpenAttention(
+        id=entry.id,
+        kind=entry.kind,
+        title=entry.title,
+        body=entry.body,
+        task_id=entry.task_id,
+        session=entry.session,
+        run=entry.run,
+        answer_with=how,
+    )
 
 
 def _asked(question: Question) -> OpenQuestion:
@@ -140,11 +191,14 @@ def status(context: Context, args: Namespace) -> StatusAnswer:  # noqa: ARG001
         ready, _ = tasks.list_ready(tx, limit=MAX_SHOWN_TASKS)
         blocked, _ = tasks.list_blocked(tx, limit=MAX_SHOWN_TASKS)
         asked, _ = questions.list_questions(tx, limit=MAX_SHOWN_TASKS)
+        others = [one for one in attention.list_open(tx) if one.question is None][:MAX_SHOWN_TASKS]
+        names = runs.find_names(tx, [one.run for one in others if one.run])
     project = context.project
     return StatusAnswer(
         project=project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
         repo=project.repo,
         questions=[_asked(question) for question in asked],
+        attention=[_waiting(entry, names) for entry in others],
         not_trusted=_not_trusted(context),
         overview=counts,
         in_progress=[brief(task) for task in working],

@@ -71,17 +71,21 @@ class PermissionDecision:
     """The id of the agent's option. `None` if it offers none for this: then the answer is "cancelled"."""
 
     by: str
-    """`own tool`, `check`, `policy`, `person`, or `person, always` if a person allowed the same before."""
+    """`own tool`, `check`, `policy`, `person`, `person, always` if a person allowed the same before, or `nobody` if no
+    person answered in time."""
 
 
 PermissionAnswer = Literal["yes", "no", "always"]
 """What a person answers. `always` allows the same for the rest of the run: see `same_request`."""
 
+PERMISSION_ANSWERS: dict[str, PermissionAnswer] = {"yes": "yes", "no": "no", "always": "always"}
+"""The answers by their words."""
+
 AskPermission = Callable[[PermissionRequest], Awaitable[PermissionDecision]]
 """Decides on a request."""
 
-AskPerson = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
-"""Asks a person whether a request is allowed."""
+AskPerson = Callable[[PermissionRequest], Awaitable[PermissionAnswer | None]]
+"""Asks a person whether a request is allowed; None if nobody answers."""
 
 
 def decide(request: PermissionRequest, *, allow: bool, by: str) -> PermissionDecision:
@@ -171,6 +175,18 @@ def is_quoted_in(value: Any, name: str, *, kind: str) -> bool:
     return False
 
 
+def describe_request(request: PermissionRequest) -> str:
+    """What an agent wants to do, in a line."""
+    return request.title or request.name or request.kind
+
+
+def request_body(request: PermissionRequest) -> str:
+    """What an agent wants to do, in full: the command, the change of files, or else the input of the call."""
+    given = "" if request.input is None else json.dumps(request.input, indent=1, default=str)
+    said = [part for part in (request.command, request.diff) if part] or [given]
+    return "\n".join(part for part in (f"kind: {request.kind}", *said, *request.paths) if part)
+
+
 VARIABLE_INPUT = frozenset({"description", "explanation", "timeout"})
 """Parts of an input that say nothing about what is done."""
 
@@ -215,6 +231,8 @@ def by_policy(
         if same in always:
             return decide(request, allow=True, by="person, always")
         said = await ask_person(request)
+        if said is None:
+            return decide(request, allow=False, by="nobody")
         if said == "always" and same is not None:
             always.add(same)
         return decide(request, allow=said != "no", by="person")

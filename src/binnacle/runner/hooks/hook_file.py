@@ -15,13 +15,16 @@ from binnacle.config.trust import TrustItem
 from binnacle.config.yaml_file import YamlLines, load
 from binnacle.errors import ConfigError, NotFound, did_you_mean
 
-HookEvent = Literal["session_start", "pre_iteration", "post_iteration", "on_task_complete", "on_error", "session_end"]
+HookEvent = Literal[
+    "session_start", "pre_iteration", "post_iteration", "on_task_complete", "on_attention", "on_error", "session_end"
+]
 HOOK_EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
 EVENT_DESCRIPTIONS: dict[HookEvent, str] = {
     "session_start": "when it begins",
     "pre_iteration": "before each iteration",
     "post_iteration": "after each iteration",
     "on_task_complete": "when a task is finished",
+    "on_attention": "when something waits for a person",
     "on_error": "when something fails",
     "session_end": "when it ends",
 }
@@ -75,6 +78,7 @@ class _Events(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pre_iteration: _Entries | None = None
     post_iteration: _Entries | None = None
     on_task_complete: _Entries | None = None
+    on_attention: _Entries | None = None
     on_error: _Entries | None = None
     session_end: _Entries | None = None
 

@@ -35,6 +35,11 @@ class HookInput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task_id: str = ""
     task_title: str = ""
     error: str = ""
+    attention_id: str = ""
+    attention_kind: str = ""
+    """Why something waits for a person: permission, question, review, stuck or ended."""
+
+    attention_title: str = ""
 
 
 class HookOutcome(Struct, frozen=True, kw_only=True):
@@ -159,6 +164,9 @@ def environment_of(hook: Hook, about: HookInput) -> dict[str, str]:
         "BN_TASK_ID": about.task_id,
         "BN_TASK_TITLE": about.task_title,
         "BN_ERROR": about.error,
+        "BN_ATTENTION_ID": about.attention_id,
+        "BN_ATTENTION_KIND": about.attention_kind,
+        "BN_ATTENTION_TITLE": about.attention_title,
     }
     return {name: _fitting(value) for name, value in values.items()}
 

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct
 
 from binnacle import __version__
 from binnacle.errors import InvalidInput
+from binnacle.store.attention import ATTENTIONS
 from binnacle.store.claim_holders import AGENTS
 from binnacle.store.comments import COMMENTS
 from binnacle.store.done_requests import REPORTS
@@ -22,7 +23,7 @@ from binnacle.store.features import DISCIPLINES, FEATURES
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES, PROGRESS
 from binnacle.store.questions import QUESTIONS
-from binnacle.store.runs import ATTENTIONS, RUNS
+from binnacle.store.runs import RUNS
 from binnacle.store.schema_migration import LATEST_SCHEMA
 from binnacle.store.sessions import ITERATIONS, SESSIONS
 from binnacle.store.table import Table

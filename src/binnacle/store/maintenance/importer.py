@@ -43,7 +43,7 @@ _REFERENCES = {
     "dependency": {"task_id": "task", "depends_on": "task"},
     "report": {"session": "session", "task_id": "task"},
     "question": {"session": "session", "task_id": "task"},
-    "attention": {"run": "run", "session": "session", "task_id": "task"},
+    "attention": {"run": "run", "session": "session", "task_id": "task", "question": "question"},
 }
 """The fields of each table that refer to another table, so that references get the new ids."""
 

@@ -47,12 +47,12 @@ alter table iteration add column currency {text} not null default '';
 
 create index iteration_task on iteration (task_started) where task_started is not null;
 
--- What people want of a run: taken by the process that drives it.
+-- What people send to the sessions of a run: taken by the process that drives the session.
 
 create table run_message (
     number {identity},
     run {text} not null,
-    session {text},
+    session {text} not null,
     kind {text} not null,
     body {text} not null,
     sent_by {text} not null,
@@ -60,9 +60,9 @@ create table run_message (
     taken_at {text}
 );
 
-create index run_message_new on run_message (run, number) where taken_at is null;
+create index run_message_new on run_message (session, number) where taken_at is null;
 
--- What needs a person: one entry for one cause, open until it is answered or over.
+-- What needs a person: one entry for one cause, open until it is answered or over. A question has its entry here, too.
 
 create table attention (
     number {identity},
@@ -70,6 +70,7 @@ create table attention (
     run {text},
     session {text},
     task_id {text},
+    question {text} references question (id) on delete cascade,
     kind {text} not null,
     title {text} not null,
     body {text} not null,
@@ -81,6 +82,7 @@ create table attention (
 );
 
 create index attention_open on attention (number) where answered_at is null;
+create index attention_question on attention (question) where question is not null;
 
 -- Who may do what only one may do at a time, until when.
 
