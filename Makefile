@@ -102,6 +102,7 @@ picture: install  ## write what the demo shows again, as the picture of the READ
 
 snapshots: install  ## write what agents see of each recipe again, to be looked at with git diff
 	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python -m pytest -q -n 0 tests/plan/test_session.py tests/plan/test_golden.py -k "Snapshots or as_it_was"
+	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python tests/as_person.py $(BIN)/python -m pytest -q -n 0 tests/runner/test_run_report.py -k "report_says"
 
 lock: install  ## resolve pyproject.toml again into requirements.lock
 	@$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \

@@ -35,6 +35,16 @@ def play(tmp_path, monkeypatch) -> Play:
     return Play(Runs(Repository.new(tmp_path / "repo", {"readme.md": "words\n"}), tmp_path), tmp_path / "play")
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def shared_play(request, monkeypatch) -> Play:
+    """Runs with their store on each engine."""
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_place")  # first, so that its server has no mark of the test
+        monkeypatch.setenv("BN_STORE_URL", place.where)
+        monkeypatch.setenv("BN_STORE_SCHEMA", place.schema)
+    return request.getfixturevalue("play")
+
+
 @pytest.fixture
 def nothing_is_left(tmp_path):
     """No process with the mark of the test is left after it."""

@@ -42,16 +42,6 @@ else:
 """One that plans, hangs in its first attempt until it is killed, and needs another after that."""
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def shared_play(request, monkeypatch) -> Play:
-    """Runs with their store on each engine."""
-    if request.param == "postgres":
-        place = request.getfixturevalue("postgres_place")  # first, so that its server has no mark of the test
-        monkeypatch.setenv("BN_STORE_URL", place.where)
-        monkeypatch.setenv("BN_STORE_SCHEMA", place.schema)
-    return request.getfixturevalue("play")
-
-
 def spending(play: Play, by: str, name: str = "words") -> dict[str, tuple[int, int | None, dict[str, float]]]:
     with open_store(play.runs.project) as store, store.read() as tx:
         lines = list_spending(tx, by, run_id=store_runs.find(tx, name).id)

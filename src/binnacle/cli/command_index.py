@@ -44,6 +44,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "run": ("run", "run agents in iterations until the work is done"),
     "session": ("session session_steering", "sessions of agents, their iterations and transcripts; steer a run"),
     "cost": ("cost", "what runs spent, by run, task, agent, model or day"),
+    "report": ("report", "what a run was asked for, did and spent, and what waits for you"),
     "mcp": ("mcp mcp_token", "serve this project to agents over MCP"),
     "bridge": ("bridge", "the host that debugs programs for agents"),
     "script": ("script script_files", "scripts that agents get as tools; your own"),
@@ -57,7 +58,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
         *("search", "graph", "log", "undo", "stats"),
     ),
     "What is known": ("feature", "discipline", "learning", "note", "progress"),
-    "Agents": ("orient", "goodbye", "agent", "run", "session", "cost", "hook", "check"),
+    "Agents": ("orient", "goodbye", "agent", "run", "session", "cost", "report", "hook", "check"),
     "Tools of agents": ("mcp", "plan", "prompt", "upstream", "tool", "script", "bridge"),
     "Set-up": ("system", "config", "trust", "store", "doctor", "completion"),
 }

@@ -218,7 +218,7 @@ def _end_of_status(tx: Reader, session_id: str, task: Task) -> AttemptEnd:
             said = next((one.body for one in comments.list_comments(tx, task.id, limit=1)), "")
             return AttemptEnd("blocked", said.removeprefix("Blocked: "))
         case "partial":
-            return AttemptEnd("partial", "the agent called it partly done")
+            return AttemptEnd("partial", _last_words(tx, session_id, task.id) or "the agent called it partly done")
         case "pending":
             is_waiting = task.open_dependencies > 0
             said = "it waits for other tasks now" if is_waiting else "the agent gave it back"
@@ -228,6 +228,13 @@ def _end_of_status(tx: Reader, session_id: str, task: Task) -> AttemptEnd:
     )
     said = "it waits for an answer" if asks else SILENT
     return AttemptEnd("question" if asks else "unfinished", said)
+
+
+def _last_words(tx: Reader, session_id: str, task_id: str) -> str:
+    """What a session wrote last about its task in its current iteration."""
+    since = sessions.list_iterations(tx, session_id)[-1].started_at
+    found = comments.list_comments(tx, task_id, limit=1)
+    return next((one.body for one in found if one.author == session_id and one.created_at >= since), "")
 
 
 def _end_of_report(report: Report) -> AttemptEnd:

@@ -6,6 +6,11 @@ NOT_REPORTED = "not reported"
 """Stands for tokens and a cost that no agent reported: this is not the same as 0."""
 
 
+def count(number: int, word: str) -> str:
+    """A number of things: `1 file`, `2 files`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def describe_seconds(seconds: float) -> str:
     """A time in at most two units: `45 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`."""
     left = round(seconds)

@@ -1,0 +1,220 @@
+"""The run report as one self-contained page: no script, nothing from elsewhere, and a policy that says so.
+
+Text of agents and tasks is escaped and has no links. The page can be read on a phone, in the dark and on paper.
+"""
+
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+from binnacle.app.run_report.hostile_text import html_lines, html_text
+from binnacle.app.run_report.page_style import STYLE
+from binnacle.app.run_report.values import ReportedTask, RunReport
+from binnacle.store.views.spending import SpendingLine
+from binnacle.work.amounts import count, describe_budget, describe_cost, describe_seconds, describe_tokens
+
+MAX_OPEN_LINES = 30
+"""Lines of a specification that are shown; a longer one is folded."""
+
+MAX_OPEN_FILES = 40
+"""Rows of a table that are shown; a longer one is folded."""
+
+
+def render_page(report: RunReport) -> str:
+    """The page as one text."""
+    digest = b64encode(sha256(STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    title = f"Run {html_text(report.name)}"
+    parts = (_head, _asked, _done, _changed, _spent, _failed, _waiting)
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="referrer" content="no-referrer">',
+            '<meta name="color-scheme" content="light dark">',
+            f"<title>{title}</title>",
+            f"<style>{STYLE}</style>",
+            "</head>",
+            "<body>",
+            "<main>",
+            *(part(report) for part in parts),
+            "</main>",
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _head(report: RunReport) -> str:
+    closed, left = len(report.closed_tasks), len(report.waiting.open_tasks)
+    ended = f", ended {report.ended_at:%Y-%m-%d %H:%M} UTC" if report.ended_at else ""
+    kind = "good" if report.why == "complete" else "active" if report.status == "active" else "bad"
+    facts = (
+        ("Tasks closed", f"{closed} of {closed + left}"),
+        ("Failed attempts", str(len(report.failures))),
+        ("Driven for", describe_seconds(report.seconds)),
+        ("Tokens", describe_tokens(report.total.tokens)),
+        ("Cost", html_text(describe_cost(report.total.cost))),
+        ("Waits for you", str(report.waiting.count)),
+    )
+    cards = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
+    times = f'<p class="quiet">Started {report.started_at:%Y-%m-%d %H:%M} UTC{ended}</p>'
+    return (
+        f'<header><h1>Run {html_text(report.name)}</h1><p class="state {kind}">{html_text(report.state)}</p>'
+        f'{times}<dl class="cards">{cards}</dl></header>'
+    )
+
+
+def _asked(report: RunReport) -> str:
+    asked = report.asked
+    if not asked.text:
+        said = "<p>The open tasks of the project or of its feature, without a specification.</p>"
+        return _section("Asked", said)
+    name = f"<p>{_code(asked.file)}</p>" if asked.file else ""
+    count = asked.text.count("\n") + 1
+    text = f"<pre>{html_lines(asked.text)}</pre>"
+    found = name + (_fold(f"The specification, {count} lines", text) if count > MAX_OPEN_LINES else text)
+    if asked.requirements:
+        covered = len(asked.requirements) - len(asked.missing)
+        rows = (
+            (html_text(one.id), html_text(one.summary), " ".join(map(_code, one.tasks)) or '<b class="bad">nothing</b>')
+            for one in asked.requirements
+        )
+        table = _table(("Requirement", "What it asks", "Covered by"), rows)
+        meter = f'<meter min="0" max="{len(asked.requirements)}" value="{covered}"></meter>'
+        words = f"{covered} of {len(asked.requirements)} requirements are covered by tasks"
+        found += f"<p>{meter} {words}.</p>" + _fold_long(table, len(asked.requirements), "All requirements")
+    return _section("Asked", found)
+
+
+def _done(report: RunReport) -> str:
+    items = "".join(
+        f"<li><b>{html_text(task.title)}</b> {_facts(task)}{_quote(task.closing)}</li>" for task in report.closed_tasks
+    )
+    return _section("Done", f'<ul class="entries">{items}</ul>' if items else "<p>No task is closed.</p>")
+
+
+def _facts(task: ReportedTask) -> str:
+    facts = [_code(task.id), html_text(task.status), count(len(task.attempts), "attempt")]
+    if task.spending is not None:
+        facts += [describe_seconds(task.spending.seconds), f"cost {_cost(task.spending)}"]
+    facts += [_code(commit[:10]) for commit in task.commits]
+    return f'<span class="quiet">{" · ".join(facts)}</span>'
+
+
+def _changed(report: RunReport) -> str:
+    changes = report.changes
+    if changes.unknown:
+        return _section("Changed", f"<p>Not known here: {html_text(changes.unknown)}.</p>")
+    number = len(changes.files) + changes.left_out
+    branch = f", on the branch {_code(changes.branch)}" if changes.branch else ""
+    found = (
+        f'<p>{count(number, "file")}, <span class="good">+{changes.insertions}</span> '
+        f'<span class="bad">−{changes.deletions}</span>, {count(len(changes.commits), "commit")} '
+        f"({_code(changes.base[:10])} to {_code(changes.head[:10])}{branch}).</p>"
+    )
+    if changes.commits:
+        rows = ((_code(one.id[:10]), html_text(one.title), _code(one.task)) for one in changes.commits)
+        found += _fold_long(_table(("Commit", "Title", "Task"), rows), len(changes.commits), "All commits")
+    if changes.files:
+        counts = (
+            (_code(one.path), "binary" if one.insertions is None else f"+{one.insertions} −{one.deletions}")
+            for one in changes.files
+        )
+        found += _fold_long(_table(("File", "Lines"), counts), len(changes.files), "All files")
+    if changes.left_out:
+        found += f"<p>{changes.left_out} more files are not listed.</p>"
+    if changes.uncommitted:
+        names = "".join(f"<li>{_code(name)}</li>" for name in changes.uncommitted)
+        found += f"<p>Not committed, in the folder of the project:</p><ul>{names}</ul>"
+    return _section("Changed", found)
+
+
+def _spent(report: RunReport) -> str:
+    found = ""
+    for heading, lines in (("Task", report.by_task), ("Agent", report.by_agent), ("Model", report.by_model)):
+        if lines:
+            rows = [(_line_name(line), *_amounts(line)) for line in lines]
+            rows += [("<b>Total</b>", *_amounts(report.total))] if len(lines) > 1 else []
+            found += _table((heading, "Iterations", "Time", "Tokens", "Cost"), rows)
+    for one in report.budget:
+        meter = f'<meter min="0" max="1" high="0.9" value="{min(one.share, 1.0):.3f}"></meter>'
+        found += f"<p>{meter} Budget: {html_text(describe_budget(one.kind, one.used, one.limit))} ({one.share:.0%})</p>"
+    return _section("Spent", found or "<p>Nothing.</p>")
+
+
+def _line_name(line: SpendingLine) -> str:
+    return f"{html_text(line.title)} {_code(line.key)}" if line.title else html_text(line.key)
+
+
+def _amounts(line: SpendingLine) -> tuple[str, ...]:
+    return str(line.iterations), describe_seconds(line.seconds), describe_tokens(line.tokens), _cost(line)
+
+
+def _cost(line: SpendingLine) -> str:
+    return html_text(describe_cost(line.cost, iterations=line.iterations, reported=line.iterations_with_cost))
+
+
+def _failed(report: RunReport) -> str:
+    items = "".join(
+        f"<li><b>{html_text(task.title)}</b> "
+        f'<span class="quiet">{_code(task.id)} · <span class="bad">{html_text(one.outcome)}</span> · '
+        f"{one.started_at:%Y-%m-%d %H:%M} UTC · {describe_seconds(one.seconds)} · {html_text(one.agent)}</span>"
+        f"{_quote(one.reason)}</li>"
+        for task, one in report.failures
+    )
+    return _section("Failed", f'<ul class="entries">{items}</ul>' if items else "<p>No attempt failed.</p>")
+
+
+def _waiting(report: RunReport) -> str:
+    waiting = report.waiting
+    items = [
+        f"<b>Question</b> about {_code(one.task_id)}{_quote(one.text)}<p>{_code(f'bn ask answer {one.id} TEXT')}</p>"
+        for one in waiting.questions
+    ]
+    items += [
+        f"<b>{html_text(one.kind)}</b> {html_text(one.title)}{_quote(one.body)}"
+        f"<p>{_code(f'bn session answer {one.id} TEXT')}</p>"
+        for one in waiting.attention
+    ]
+    items += [
+        f'<b>Open task</b> {html_text(one.title)} <span class="quiet">{_code(one.id)} · {html_text(one.status)}</span>'
+        for one in waiting.open_tasks
+    ]
+    items += [
+        f"<b>Not in your branch</b> {_code(one.ref)} at {_code(one.commit)}<p>{_code(f'git log {one.ref}')}</p>"
+        for one in waiting.refs
+    ]
+    entries = "".join(f"<li>{item}</li>" for item in items)
+    return _section("What waits for you", f'<ul class="entries">{entries}</ul>' if entries else "<p>Nothing.</p>")
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section><h2>{title}</h2>{content}</section>"
+
+
+def _fold(title: str, content: str) -> str:
+    return f"<details><summary>{title}</summary>{content}</details>"
+
+
+def _fold_long(table: str, rows: int, title: str) -> str:
+    return _fold(f"{title} ({rows})", table) if rows > MAX_OPEN_FILES else table
+
+
+def _code(text: str) -> str:
+    return f"<code>{html_text(text)}</code>" if text else ""
+
+
+def _quote(text: str) -> str:
+    return f"<blockquote>{html_lines(text)}</blockquote>" if text.strip() else ""
+
+
+def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in headings)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
