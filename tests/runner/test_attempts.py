@@ -276,6 +276,30 @@ class TestPersonBranch:
         play.runs.repo.git("merge", "--quiet", "bn/words/run")
         assert (play.runs.repo.path / "new.py").exists()
 
+    def test_what_a_person_had_changed_in_their_folder_is_not_committed(self, play):
+        """Staged, not staged, new and deleted; also after a resume. What an agent changes too is committed."""
+        repo = play.runs.repo
+        repo.commit("more", {"staged.md": "a\n", "gone.md": "a\n", "both.md": "a\n"})
+        repo.write({"readme.md": "mine\n", "staged.md": "mine\n", "new.md": "mine\n", "both.md": "mine\n"})
+        repo.git("add", "staged.md")
+        (repo.path / "gone.md").unlink()
+        before = repo.status
+        play.add(NewTask(title="One"), NewTask(title="Two"))
+        script = """
+agent.write(f"{agent.title}.py", "")
+if agent.title == "Two":
+    agent.write("both.md", "ours\\n")
+agent.done()
+"""
+        assert play.run(script, auto_commit=True, budget=RunBudget(iterations=1)).why == "budget"
+        assert repo.status == before
+        ended = play.run(script, auto_commit=True, is_resumed=True, budget=RunBudget(iterations=9))
+        assert (ended.why, ended.closed) == ("complete", 2)
+        assert [line.strip() for line in repo.status.splitlines()] == [
+            line.strip() for line in before.splitlines() if "both" not in line
+        ]
+        assert repo.git("show", "--format=", "--name-only", "HEAD").split() == ["Two.py", "both.md"]
+
 
 class TestTurnOfAnotherMachine:
     """A machine that merges may take long, and a person does not want to wait for it."""

@@ -20,6 +20,7 @@ from binnacle.errors import InvalidInput, Refused
 from binnacle.git.command import Git
 from binnacle.runner.trees import run_trees
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge
+from binnacle.runner.trees.person_changes import PersonChanges
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees
 from runner.repositories import Repository
 from runner.run_folders import do, in_tree, opened, run, work
@@ -419,9 +420,13 @@ def test_what_is_no_ground_for_branches_is_said(trees, tmp_path):
             trees(name)
 
 
-def test_in_place_only_what_is_wanted_is_committed(repo):
+def test_in_place_only_what_is_wanted_is_committed(repo, tmp_path):
     async def all_of_it(auto_commit):
-        these = InPlace(str(repo.path), Git(str(repo.path)), auto_commit=auto_commit)
+        git = Git(str(repo.path))
+        person = PersonChanges(git, str(tmp_path / "changes"))
+        if not auto_commit:
+            await person.note(again=True)
+        these = InPlace(str(repo.path), git, person=person if auto_commit else None)
         prepared = await these.prepare(1, "bn-1")
         assert (prepared.branch, these.branch, these.folder(1)) == ("main", "", str(repo.path))
         repo.write({"a.py": "a"})
@@ -439,7 +444,7 @@ def test_in_place_only_what_is_wanted_is_committed(repo):
 
 def test_a_folder_outside_of_git_is_fine_in_place(tmp_path):
     async def all_of_it():
-        these = InPlace(str(tmp_path), None, auto_commit=True)
+        these = InPlace(str(tmp_path), None)
         assert (await these.prepare(1, "bn-1")).branch == ""
         assert await these.keep(1, "bn-1", "x") is None
         assert (await these.fingerprint(1), await these.changed(1, "bn-1")) == ("", ())

@@ -43,6 +43,7 @@ from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import RunEnded, Tell, WarningReported
 from binnacle.runner.run_inbox import RunInbox
 from binnacle.runner.run_store import RunStore, retry_during_outage
+from binnacle.runner.trees.person_changes import PersonChanges
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
 from binnacle.server.bearer_tokens import OneToken
 from binnacle.server.http_listener import bind, serve_http
@@ -55,6 +56,9 @@ from binnacle.sessions.session_request import SessionRequest
 from binnacle.tools.tool_search import FINDERS
 from binnacle.wire import acp
 from binnacle.work.session import SessionTerms
+
+PERSON_CHANGES_FILE = "person-changes.json"
+"""A file of a session: what the person had changed before its run began in their folder."""
 
 BN_RUN_TIMEOUT_SECONDS = 120.0
 """Seconds that a `bn` command of an agent may take."""
@@ -138,7 +142,7 @@ async def run(
         store = RunStore(lambda: open_store(project), run=opened.run.id, feature=opened.terms.feature, lease=lease)
         base = await Git(cwd).head() or ""
         inbox = await stack.enter_async_context(RunInbox(store, control, opened.sessions, tell=tell))
-        trees = await _open_trees(stack, project, wanted, cwd, store, control)
+        trees = await _open_trees(stack, project, wanted, opened, cwd, store, control)
         await store.note_origin(base, trees.branch, wanted.budget.limits)
         workers = [
             Worker(number=number, session=session, cwd=trees.folder(number))
@@ -242,12 +246,22 @@ def _options(
 
 
 async def _open_trees(
-    stack: AsyncExitStack, project: Project, wanted: RunRequest, cwd: str, store: RunStore, control: RunControl
+    stack: AsyncExitStack,
+    project: Project,
+    wanted: RunRequest,
+    opened: RunSessions,
+    cwd: str,
+    store: RunStore,
+    control: RunControl,
 ) -> RunTrees:
     """The folders that the workers work in."""
     if not wanted.has_worktree and wanted.workers == 1 and not wanted.remote:
         git = Git(cwd)
-        return InPlace(cwd, git if await git.root() else None, auto_commit=wanted.auto_commit)
+        if not await git.root():
+            return InPlace(cwd, None)
+        person = PersonChanges(git, os.path.join(session_folder(project, opened.sessions[0]), PERSON_CHANGES_FILE))
+        await person.note(again=not opened.goes_on)
+        return InPlace(cwd, git, person=person if wanted.auto_commit else None)
     folder = os.path.join(project.data_dir, "worktrees")
     trees = InWorktrees(
         start=cwd,

@@ -208,7 +208,32 @@ class Git:
     async def fingerprint(self) -> str:
         """A digest of the tree: what is committed, and every change on top of it."""
         tree = await self.run("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
-        return await asyncio.to_thread(_digest, self.folder, tree.line, await self.list_changed())
+        return await asyncio.to_thread(digest_files, self.folder, tree.line, await self.list_changed())
+
+    async def commit_except(self, message: str, left_out: Collection[str]) -> Commit | None:
+        """Commits all changes but those of some files, which stay as they are, staged or not; None if none are left.
+
+        Raises:
+            Refused, GitError: as `commit_all`.
+        """
+        await self.remove_dead_locks(older_than=DEAD_LOCK_SECONDS)
+        if what := await self.find_unfinished():
+            raise self._refuse_during(what)
+        changed = [one for one in await self.list_changed() if one not in left_out and not is_nested_repository(one)]
+        if not changed:
+            return None
+        named = ("--pathspec-from-file=-", "--pathspec-file-nul")
+        given = os.fsencode("\0".join(changed))
+        await self.ask("--literal-pathspecs", "add", "--all", *named, given=given, within=LONG_GIT_TIMEOUT_SECONDS)
+        words = (*await self.identity(), "--literal-pathspecs", "commit", "--only", "--quiet", "--cleanup=whitespace")
+        ran = await self.run(*words, f"--message={message}", *named, given=given, within=LONG_GIT_TIMEOUT_SECONDS)
+        if ran.code:
+            raise git_failure("commit", ran)
+        return Commit(await self.head() or "", message.partition("\n")[0], len(changed))
+
+    def _refuse_during(self, what: str) -> Refused:
+        hint = f"finish or abort it in {self.folder}; what changed is still there, uncommitted"
+        return Refused(f"nothing was committed: the repository is in the middle of {what}", hint=hint)
 
     async def commit_all(self, message: str, *, ends_merge: bool = False, trailer: str = "") -> Commit | None:
         """Commits all changes; None if there are none. Ignored files and ours are left out.
@@ -222,8 +247,7 @@ class Git:
         await self.remove_dead_locks(older_than=DEAD_LOCK_SECONDS)
         what = await self.find_unfinished()
         if what and not (ends_merge and what == MERGE):
-            hint = f"finish or abort it in {self.folder}; what changed is still there, uncommitted"
-            raise Refused(f"nothing was committed: the repository is in the middle of {what}", hint=hint)
+            raise self._refuse_during(what)
         changed = await self.list_changed()
         if not changed and not what:
             return None
@@ -318,7 +342,8 @@ def _is_git_at_work(*folders: str) -> bool:
     return any(place == folder or place.startswith(f"{folder}/") for place in places for folder in folders)
 
 
-def _digest(folder: str, tree: str, changed: Collection[str]) -> str:
+def digest_files(folder: str, tree: str, changed: Collection[str]) -> str:
+    """A digest of a tree of git and of files in a folder, which may be missing."""
     from hashlib import sha256
 
     found = sha256(tree.encode())

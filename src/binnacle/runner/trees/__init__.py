@@ -5,6 +5,7 @@ task_branches     a branch for each task, checked out in the tree of the worker 
 merge_queue       moves the branch of the run, to which the work of all tasks comes, also for several machines
 remote_branches   fetches and pushes the branches of a run
 person_checkout   lets the person's branch follow the branch of the run
+person_changes    what the person had changed in their folder, which the run does not commit
 worktrees         makes, repairs and removes the trees of workers
 ignored_files     files in a tree that git would remove with it, although they are nowhere else
 parking           stores what is in a tree, so that nobody's work is lost

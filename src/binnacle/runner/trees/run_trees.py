@@ -16,6 +16,7 @@ from binnacle.runner.trees.ignored_files import find_precious
 from binnacle.runner.trees.merge_queue import Lease, MergeQueue, Verify
 from binnacle.runner.trees.merge_results import MergeResult, NothingToMerge, PreparedTree
 from binnacle.runner.trees.parking import WorkParker
+from binnacle.runner.trees.person_changes import PersonChanges
 from binnacle.runner.trees.person_checkout import PersonCheckout
 from binnacle.runner.trees.remote_branches import RemoteBranches
 from binnacle.runner.trees.repository_lock import RepositoryLock
@@ -98,11 +99,12 @@ class InPlace:
     branch = ""
     behind = ""
 
-    def __init__(self, folder: str, git: Git | None, *, auto_commit: bool = False) -> None:
-        """`git` is that of the folder, if it is in a repository."""
+    def __init__(self, folder: str, git: Git | None, *, person: PersonChanges | None = None) -> None:
+        """`git` is that of the folder, if it is in a repository. With `person`, changes that are not theirs are
+        committed."""
         self._folder = folder
         self._git = git
-        self._auto_commit = auto_commit
+        self._person = person
         self._start = ""
         """The commit before the task."""
 
@@ -125,9 +127,9 @@ class InPlace:
 
     async def keep(self, worker: int, task_id: str, message: str) -> Commit | None:  # noqa: ARG002 - there is one
         """Commits, if that is wanted."""
-        if self._git is None or not self._auto_commit:
+        if self._git is None or self._person is None:
             return None
-        return await self._git.commit_all(message)
+        return await self._git.commit_except(message, await self._person.list_untouched())
 
     async def changed(self, worker: int, task_id: str) -> Sequence[str]:  # noqa: ARG002 - there is one
         """What is committed since the start of the task, and what is not committed."""
