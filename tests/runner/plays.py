@@ -31,10 +31,7 @@ class Play:
 
     def agent(self, script: str) -> str:
         """The command of an agent that plays a script."""
-        path = self.folder / "script.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(script)
-        return shlex.join([sys.executable, str(HERE / "player.py"), str(path), str(self.folder / "kept")])
+        return player_command(script, self.folder)
 
     def flag(self, word: str) -> None:
         """Makes the file that the agent waits for."""
@@ -52,6 +49,13 @@ class Play:
     def status(self, task_id: str) -> str:
         with open_store(self.runs.project) as store, store.read() as tx:
             return tasks.get(tx, task_id).status
+
+
+def player_command(script: str, folder: Path) -> str:
+    """The command of an agent that plays a script; both are in `folder`, with what it keeps."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "script.py").write_text(script)
+    return shlex.join([sys.executable, str(HERE / "player.py"), str(folder / "script.py"), str(folder / "kept")])
 
 
 class FastControl(RunControl):

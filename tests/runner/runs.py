@@ -92,12 +92,14 @@ class Runs:
 
         return asyncio.run(go())
 
-    def command(self, *words: str, **env: str) -> "subprocess.Popen[bytes]":
+    def command(
+        self, *words: str, stdout: Any = subprocess.PIPE, stderr: Any = subprocess.PIPE, **env: str
+    ) -> "subprocess.Popen[bytes]":
         """`bn run` as a process, telling what happens as JSON."""
         bn = [os.path.join(os.path.dirname(sys.executable), "bn"), "run", *words]
         return forked_bn.start(
-            [*bn, "--json"], cwd=self.repo.path, env={**os.environ, **env}, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True,
+            [*bn, "--json"], cwd=self.repo.path, env={**os.environ, **env}, stdout=stdout,
+            stderr=stderr, stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
     def kinds(self, kind: type[RunEvent]) -> list[Any]:

@@ -10,42 +10,24 @@ import pytest
 from binnacle.runner import run_events
 from binnacle.runner.budget import RunBudget
 from binnacle.work.task import NewTask
+from runner import parts
 from runner.plays import FastControl
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
 
-TWELVE = """
-number = int(agent.title.removeprefix("Part "))
-if agent.times("turn") == 3:
-    os._exit(9)
-if agent.times("answer") == 5:
-    agent.fail("API Error: 503 Service Unavailable")
-needs = [before for before in (number - 3, number - 4) if before > 0]
-agent.write(f"part{number}.py", "".join(f"import part{before}\\n" for before in needs) + f"NUMBER = {number}\\n")
-shared = agent.cwd / f"shared{(number - 1) // 3}.txt"
-lines = shared.read_text().splitlines() if shared.exists() else []
-kept = {line for line in lines if not line.startswith(("<<<", "===", ">>>"))}
-shared.write_text("".join(f"{line}\\n" for line in sorted({*kept, f"part {number}"})))
-agent.done()
-"""
-"""Parts that need others; three at a time change the same file."""
-
 
 def test_twelve_tasks_with_conflicts_a_crash_and_an_outage_are_completed(play):
-    ids: list[str] = []
-    for number in range(1, 13):
-        needs = tuple(ids[before - 1] for before in (number - 3, number - 4) if before > 0)
-        ids += play.add(NewTask(title=f"Part {number}", depends_on=needs))
-    ended = play.run(TWELVE, workers=3, control=FastControl())
+    repo = play.runs.repo
+    repo.commit("a specification", parts.files(12))
+    ended = play.run(parts.SCRIPT, spec=parts.specification(12), workers=3, control=FastControl())
     assert (ended.why, ended.closed) == ("complete", 12), play.runs.told[-5:]
-    assert set(play.runs.times("done").values()) == {1}
+    assert play.runs.times("done") == {f"Part {part}": 1 for part in range(1, 13)}
     assert any(event.conflicts for event in play.runs.kinds(run_events.BranchMerged))
-    repo = play.runs.repo.path
-    imports = "\n".join(f"import part{number}" for number in range(1, 13))
-    subprocess.run([sys.executable, "-B", "-c", imports], cwd=repo, check=True)
-    lines = [line for name in sorted(repo.glob("shared*.txt")) for line in name.read_text().splitlines()]
-    assert sorted(lines) == sorted(f"part {number}" for number in range(1, 13))
-    assert play.runs.repo.status == ""
+    assert any("503" in event.why for event in play.runs.kinds(run_events.WorkerWaiting))
+    warned = [event.message for event in play.runs.kinds(run_events.WarningReported)]
+    assert any("signal 9" in message for message in warned), warned
+    subprocess.run([sys.executable, *parts.TEST_WORDS], cwd=repo.path, check=True, timeout=60)
+    assert repo.status == ""
 
 
 NIGHT = """

@@ -6,25 +6,28 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from binnacle.work.task import NewTask
 from demo_commands import MISBEHAVING_AGENT
-from runner.plays import Play
+from runner import parts
+from runner.plays import Play, player_command
 from runner.repositories import Repository
 from runner.running_commands import RunningCommand
-from runner.runs import Runs, last_event, marked_processes
+from runner.runs import Runs, marked_processes
 
-pytestmark = pytest.mark.timeout(400)
-"""Seconds: every wait for a run has its own bound, and some tests have three."""
+PATIENCE = 240
+"""Seconds for one run, on a machine that has other things to do."""
+
+pytestmark = pytest.mark.timeout(4 * PATIENCE)
 
 AGENT = f"{shlex.join(MISBEHAVING_AGENT)} --misbehave slow=0.02"
-WORDS = ("spec.md", "--agent", AGENT, "--approve", "all", "--workers", "2")
-
 TASKS = 5
 SPEC = "# Words\n\n## Tasks\n\n" + "".join(
     f"- Add the word w{number}{f' (depends on {number - 2})' if number > 2 else ''}\n"
@@ -36,24 +39,62 @@ SPEC = "# Words\n\n## Tasks\n\n" + "".join(
 TEST = "\n".join(f"import w{number}" for number in range(1, TASKS + 1)) + "\n"
 
 
+class RunningRun:
+    """A run on a machine, as a process. What it tells is in files: nobody has to read for it to go on."""
+
+    def __init__(self, machine: Runs, words: tuple[str, ...], number: int) -> None:
+        folder = Path(f"{machine.repo.path}.output")
+        folder.mkdir(exist_ok=True)
+        self._told, self._errors = (folder / f"{number}.{name}" for name in ("told", "errors"))
+        with self._told.open("wb") as told, self._errors.open("wb") as errors:
+            self.process = machine.command(
+                *words, BN_DATA_DIR=f"{machine.repo.path}.data", stdout=told, stderr=errors
+            )  # fmt: skip
+
+    @property
+    def errors(self) -> bytes:
+        return self._errors.read_bytes()
+
+    def told(self) -> list[dict[str, Any]]:
+        """The events so far."""
+        whole = self._told.read_bytes().rpartition(b"\n")[0]
+        return [msgspec.json.decode(line) for line in whole.splitlines()]
+
+    def wait_for(self, kind: str, **fields: object) -> None:
+        """Until the run tells of something."""
+
+        def is_told() -> bool:
+            return any(event["event"] == kind and fields.items() <= event.items() for event in self.told())
+
+        until = time.monotonic() + PATIENCE
+        while not is_told() and self.process.poll() is None and time.monotonic() < until:
+            time.sleep(0.05)
+        assert is_told(), (kind, self.told()[-1:], self.errors)
+
+    def wait(self) -> str:
+        """Until its end; why it ended."""
+        self.process.wait(timeout=PATIENCE)
+        told = self.told()
+        return str(told[-1].get("why")) if told else ""
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait(timeout=60)
+
+
 class Machine(Runs):
     """A clone of the repository, with its own folder for what is not in the database."""
 
     def __init__(self, repo: Repository, home: Path) -> None:
         super().__init__(repo, home)
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.started: list[RunningRun] = []
 
-    def begin(self, *more: str) -> "subprocess.Popen[bytes]":
+    def begin(self, *more: str, agent: str = AGENT) -> RunningRun:
         """A run on this machine. It ends with the test at the latest."""
-        self.started.append(self.command(*WORDS, *more, BN_DATA_DIR=f"{self.repo.path}.data"))
+        words = ("spec.md", "--agent", agent, "--approve", "all", "--workers", "2", *more)
+        self.started.append(RunningRun(self, words, len(self.started)))
         return self.started[-1]
-
-    def end(self) -> None:
-        for process in self.started:
-            if process.poll() is None:
-                process.kill()
-            with process:  # closes its streams
-                process.wait(timeout=60)
 
 
 @pytest.fixture
@@ -71,7 +112,8 @@ def machines(tmp_path, monkeypatch, postgres_place) -> Iterator[tuple[Machine, M
     both = Machine(first, tmp_path), Machine(Repository(tmp_path / "two"), tmp_path)
     yield both
     for one in both:
-        one.end()
+        for started in one.started:
+            started.kill()
 
 
 @pytest.fixture(autouse=True)
@@ -87,20 +129,19 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-def check_whole(*machines: Runs) -> None:
+def check_whole(*machines: Runs, test: Sequence[str] = ("-B", "-c", TEST)) -> None:
     """Both have the same complete tree, and it passes its test."""
     trees = {git(one.repo.path, "rev-parse", "HEAD^{tree}") for one in machines}
     assert len(trees) == 1
     for one in machines:
         assert one.repo.status == ""
-        subprocess.run([sys.executable, "-c", TEST], cwd=one.repo.path, check=True)
+        subprocess.run([sys.executable, *test], cwd=one.repo.path, check=True)
 
 
 def test_both_have_the_whole_product_in_the_end(machines, monkeypatch):
     running = [one.begin("--remote", "origin") for one in machines]
-    for process in running:
-        told, errors = process.communicate(timeout=110)
-        assert last_event(told)["why"] == "complete", (told[-2000:], errors)
+    for one in running:
+        assert one.wait() == "complete", (one.told()[-5:], one.errors)
     check_whole(*machines)
     monkeypatch.setenv("BN_DATA_DIR", f"{machines[0].repo.path}.data")
     assert machines[0].times("done") == dict.fromkeys(machines[0].tasks(), 1)
@@ -129,31 +170,53 @@ exit 0
 """)
     hook.chmod(0o755)
     victim = first.begin("--remote", "origin")
-    (tmp_path / "pid").write_text(str(victim.pid))
-    told, errors = victim.communicate(timeout=110)
-    assert victim.returncode == -signal.SIGKILL, (told[-3000:], errors)
+    (tmp_path / "pid").write_text(str(victim.process.pid))
+    victim.wait()
+    assert victim.process.returncode == -signal.SIGKILL, (victim.told()[-5:], victim.errors)
     assert flag.exists()
     other = second.begin("--remote", "origin")
-    told, errors = other.communicate(timeout=110)
-    assert last_event(told)["why"] == "complete", (told[-3000:], errors)
-    again, errors = first.begin("--remote", "origin").communicate(timeout=110)
-    assert last_event(again)["why"] in ("complete", "no_ready_task"), errors
+    assert other.wait() == "complete", (other.told()[-5:], other.errors)
+    again = first.begin("--remote", "origin")
+    assert again.wait() in ("complete", "no_ready_task"), (again.told()[-5:], again.errors)
     check_whole(*machines)
     monkeypatch.setenv("BN_DATA_DIR", f"{first.repo.path}.data")
     assert set(first.times("done").values()) == {1}
 
 
+def test_twelve_tasks_are_completed_although_an_agent_and_a_machine_are_killed(machines, tmp_path, monkeypatch):
+    """Tasks that need others and change the same files, one agent killed, one outage, one machine killed."""
+    first, second = machines
+    first.repo.commit("parts", parts.files(12))
+    first.repo.git("push", "--quiet", "origin", "main")
+    second.repo.git("pull", "--quiet", "origin", "main")
+    agent = player_command(parts.SCRIPT, tmp_path / "play")
+    victim = first.begin("--remote", "origin", agent=agent)
+    victim.wait_for("progress", total=12)
+    other = second.begin("--remote", "origin", agent=agent)
+    victim.wait_for("merged")
+    victim.kill()
+    again = first.begin("--remote", "origin", agent=agent)
+    assert other.wait() == "complete", (other.told()[-5:], other.errors)
+    assert again.wait() in ("complete", "no_ready_task"), (again.told()[-5:], again.errors)
+    check_whole(*machines, test=parts.TEST_WORDS)
+    monkeypatch.setenv("BN_DATA_DIR", f"{first.repo.path}.data")
+    assert first.times("done") == {f"Part {part}": 1 for part in range(1, 13)}
+    told = [*victim.told(), *other.told(), *again.told()]
+    assert any(event["event"] == "merged" and event.get("conflicts") for event in told)
+    assert any(event["event"] == "waiting" and "503" in event["why"] for event in told)
+    assert any(event["event"] == "warned" and "signal 9" in event["message"] for event in told)
+
+
 def test_without_a_common_remote_the_second_is_refused(machines):
     first, second = machines
     running = first.begin()
-    assert running.stdout is not None
-    try:
-        assert running.stdout.readline()
-        told, errors = second.begin().communicate(timeout=60)
-    finally:
-        running.send_signal(signal.SIGTERM)
-        running.communicate(timeout=60)
-    assert told == b""
+    running.wait_for("run_started")
+    refused = second.begin()
+    refused.wait()
+    running.process.send_signal(signal.SIGTERM)
+    running.wait()
+    errors = refused.errors
+    assert refused.told() == []
     assert b"works in another checkout too" in errors
     assert b"bn config set run.remote origin" in errors
     assert not os.path.exists(second.repo.path / "w1.py")
