@@ -1,12 +1,11 @@
 """Real agents, led over ACP by the runner's own client, with a scripted model behind them."""
 
 import asyncio
-import json
 import os
-import shlex
+import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from binnacle.runner.agents.turn import Turn
 from binnacle.wire import acp
 from processes.ground import Ground
 from runner.peers import model as models
+from runner.peers.agents import AGENTS, modules
 from runner.peers.model import Json, Led
 from server.clients import Http, new_call
 from server.peers import installed
@@ -40,91 +40,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(1200))
 
 
-def goose(url: str) -> dict[str, str]:
-    return {
-        "PATH": str(installed.node_modules() / "@aaif" / "goose-binary-linux-x64" / "bin"),
-        "GOOSE_PROVIDER": "openai",
-        "GOOSE_MODEL": "scripted",
-        "GOOSE_MODE": "approve",
-        "GOOSE_DISABLE_KEYRING": "1",
-        "OPENAI_HOST": url,
-        "OPENAI_API_KEY": "none",
-    }
-
-
-def opencode(url: str) -> dict[str, str]:
-    provider = {
-        "npm": "@ai-sdk/openai-compatible",
-        "name": "Scripted",
-        "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
-        "models": {"scripted": {"name": "scripted", "tool_call": True, "limit": {"context": 100000, "output": 8000}}},
-    }
-    config = {
-        "model": "local/scripted",
-        "small_model": "local/scripted",
-        "autoupdate": False,
-        "share": "disabled",
-        "enabled_providers": ["local"],
-        "provider": {"local": provider},
-        "permission": {"*": "ask"},
-    }
-    return {
-        "PATH": str(installed.node_modules(HERE / "package.json") / "opencode-linux-x64" / "bin"),
-        "OPENCODE_CONFIG_CONTENT": json.dumps(config),
-        "OPENCODE_DISABLE_MODELS_FETCH": "1",
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-        "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
-    }
-
-
-def claude(url: str) -> dict[str, str]:
-    node = str(Path(installed.node()).parent)
-    return {
-        "PATH": os.pathsep.join([str(installed.node_modules(HERE / "package.json") / ".bin"), node]),
-        "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": "sk-ant-none",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "ENABLE_TOOL_SEARCH": "false",
-    }
-
-
-def copilot(url: str) -> dict[str, str]:
-    return {
-        "PATH": str(installed.node_modules(HERE / "package.json") / "@github" / "copilot-linux-x64"),
-        "COPILOT_OFFLINE": "true",
-        "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
-        "COPILOT_PROVIDER_API_KEY": "none",
-        "COPILOT_MODEL": "scripted",
-    }
-
-
-def codex(url: str) -> dict[str, str]:
-    node = str(Path(installed.node()).parent)
-    provider = {"name": "Scripted", "base_url": f"{url}/v1", "wire_api": "responses"}
-    config = {"model": "scripted", "model_provider": "scripted", "model_providers": {"scripted": provider}}
-    return {
-        "PATH": os.pathsep.join([str(installed.node_modules(HERE / "package.json") / ".bin"), node]),
-        "CODEX_CONFIG": json.dumps(config),
-        "MODEL_PROVIDER": "scripted",
-        "NO_BROWSER": "1",
-    }
-
-
-AGENTS = {"goose": goose, "opencode": opencode, "claude": claude, "copilot": copilot, "codex": codex}
-
 LEAD_AGENTS = ("goose", "opencode", "claude")
 """Those that are led in every way; the others are in runs only."""
-
-WRITES = {
-    "goose": lambda path, text: models.use("write", path=path, content=text),
-    "opencode": lambda path, text: models.use("write", filePath=path, content=text),
-    "claude": lambda path, text: models.use("Write", file_path=path, content=text),
-    "copilot": lambda path, text: models.use("create", path=path, file_text=text),
-    "codex": lambda path, text: models.use("exec_command", cmd=f"printf '%s' {shlex.quote(text)} > {path}"),
-}
-"""How each writes a file by its own means."""
 
 
 class Lead:
@@ -138,11 +55,16 @@ class Lead:
         self.updates: list[acp.Update] = []
         self.decisions: list[tuple[PermissionRequest, PermissionDecision]] = []
         self.heard = asyncio.Event()
-        env = AGENTS[name](model.url)
+        self.agent_kind = AGENTS[name]
+        env = self.agent_kind.env(model.url)
         env["PATH"] = os.pathsep.join([env["PATH"], os.environ["PATH"]])
         folders = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
         self.env = {**place.env, **env, **folders, "HOME": str(self.home)}
         self.command = resolve_agent(name, environ=self.env)
+        for file, text in self.agent_kind.files.items():
+            path = self.home / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
 
     def run(self, work: Any) -> Any:
         async def limited() -> Any:
@@ -215,7 +137,7 @@ class Tools(Http):
 def fetched() -> None:
     """Once, and before a test has a home of its own: what is fetched is kept in the person's."""
     installed.node_modules()
-    installed.node_modules(HERE / "package.json")
+    modules()
 
 
 @pytest.fixture(params=LEAD_AGENTS)
@@ -227,8 +149,19 @@ def lead(request, tmp_path: Path, monkeypatch) -> Iterator[Lead]:
     place = Ground(str(tmp_path), mark, None)
     with models.playing(Led()) as model:
         yield Lead(request.param, place, model)
-    servers = [pid for pid in place.stage.processes() if "fixture.py" in Path(f"/proc/{pid}/cmdline").read_text()]
-    assert sorted(set(place.stage.processes()) - set(servers)) == []
+    until = time.monotonic() + 20
+    while (left := _left(place)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not left
+
+
+def _left(place: Ground) -> list[str]:
+    """The processes that belong to a test and are not its server."""
+    found = []
+    for pid in place.stage.processes():
+        with suppress(OSError):
+            found.append(Path(f"/proc/{pid}/cmdline").read_text())
+    return [command for command in found if "fixture.py" not in command]
 
 
 @pytest.fixture

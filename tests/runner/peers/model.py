@@ -7,12 +7,12 @@ A step calls a tool, says something, or speaks without an end.
 
 import io
 import json
-import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from runner.peers.gemini_api import from_gemini, to_gemini
 from runner.peers.responses import from_responses, to_events
 from server.peers.model import Json, Model, _Chat, _from_anthropic, _text, serving
 
@@ -44,7 +44,17 @@ class Led(Model):
         self.histories: list[list[str]] = []
         """The prompts of every request that had tools."""
 
+        self.outage = 0
+        """How many requests more are answered with 503."""
+
         self._open = threading.Event()
+        self._lock = threading.Lock()
+
+    def refuse(self) -> bool:
+        """Whether a request is refused because of an outage."""
+        with self._lock:
+            self.outage -= self.outage > 0
+            return self.outage > 0
 
     def step(self, request: Json) -> Json:
         """What to do now, by the last script in the conversation and what was done since."""
@@ -98,8 +108,14 @@ class _LedChat(_Chat):
         body = self.rfile.read(int(self.headers["content-length"]))
         self.rfile = io.BytesIO(body)
         request = json.loads(body)
+        if self.model.refuse():
+            self.send_error(503)
+            return
+        if "enerateContent" in self.path or "countTokens" in self.path:
+            self._answer_gemini(request)
+            return
         if self.path.endswith("/responses"):
-            message = self.model.reply(from_responses(request))
+            message = self.model.reply({**from_responses(request), "given": request})
             self._send("text/event-stream", "".join(to_events(request, message)))
             return
         is_anthropic = "/messages" in self.path
@@ -108,6 +124,16 @@ class _LedChat(_Chat):
             self._speak(is_anthropic=is_anthropic)
         else:
             super().do_POST()
+
+    def _answer_gemini(self, request: Json) -> None:
+        if "countTokens" in self.path:
+            self._send("application/json", json.dumps({"totalTokens": 1}))
+            return
+        answer = json.dumps(to_gemini(self.model.reply({**from_gemini(request), "given": request})))
+        is_stream = "streamGenerateContent" in self.path
+        self._send(
+            "text/event-stream" if is_stream else "application/json", f"data: {answer}\n\n" if is_stream else answer
+        )
 
     def _speak(self, *, is_anthropic: bool) -> None:
         self.send_response(200)
@@ -152,42 +178,3 @@ def _event(event: Json) -> str:
 def playing(model: Led) -> AbstractContextManager[Led]:
     """Puts a model on a port of its own. Leaving it closes the port."""
     return serving(model, _LedChat)
-
-
-class Builder(Led):
-    """Plays one that has read its prompt: plans two tasks, or does the one that is next and writes a file for it."""
-
-    def __init__(self, write: Callable[[str, str], Json]) -> None:
-        super().__init__()
-        self._write = write
-
-    def step(self, request: Json) -> Json:
-        messages = request["messages"]
-        offered = [tool["function"]["name"] for tool in request["tools"]]
-        taken = sum(message["role"] == "assistant" for message in messages)
-        results = [_text(message["content"]) for message in messages if message["role"] == "tool"]
-        can_complete = any(is_called(name, "session-complete") for name in offered)
-        steps = self._work(results) if can_complete else PLANNING
-        return steps[taken] if taken < len(steps) else say("that was it")
-
-    def _work(self, results: list[str]) -> list[Json]:
-        found = re.search(r'"id":\s*"([^"]+)".*?Write (\w+)', results[0], re.DOTALL) if results else None
-        if results and found is None:
-            return [use("task-next"), say(f"nothing to do: {results[0]}")]
-        task, word = (found[1], found[2]) if found else ("", "")
-        return [
-            use("task-next"),
-            use("task-update", id=task, status="in_progress"),
-            self._write(f"{word}.txt", f"{word}\n"),
-            use("task-update", id=task, status="completed"),
-            use("iteration-summary", summary=f"Wrote {word}."),
-            use("session-complete"),
-            say(f"wrote {word}; {results[-1] if results else ''}"),
-        ]
-
-
-PLANNING = [
-    use("task-add", tasks=[{"content": "Write one", "covers": ["R1"]}, {"content": "Write two", "covers": ["R2"]}]),
-    use("iteration-summary", summary="Planned two tasks."),
-    say("planned"),
-]

@@ -34,7 +34,11 @@ def _message(item: Json) -> Json | None:
     if kind.endswith("_call_output"):
         output = item["output"]
         return {"role": "tool", "content": output if isinstance(output, list) else str(output)}
-    return {"role": "assistant", "content": ""} if kind.endswith("_call") else None
+    if not kind.endswith("_call"):
+        return None
+    given = item.get("arguments") or json.dumps({"input": item.get("input", "")})
+    name = "__".join(filter(None, (item.get("namespace"), item.get("name", ""))))
+    return {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": name, "arguments": given}}]}
 
 
 def to_events(request: Json, message: Json) -> Iterator[str]:

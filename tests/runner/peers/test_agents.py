@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.peers.conftest import WRITES, Lead, Tools
+from runner.peers.conftest import Lead, Tools
 from runner.peers.model import ENDLESS, say, use
 
 pytestmark = pytest.mark.peers
@@ -28,7 +28,9 @@ def test_edits_are_allowed_where_the_policy_says_so(lead: Lead):
 
     async def work() -> None:
         async with lead.session() as session:
-            await lead.prompt(session, WRITES[lead.name](str(written), "made\n"), say("done"), approve="edits")
+            await lead.prompt(
+                session, lead.agent_kind.write(str(written), "made\n", None), say("done"), approve="edits"
+            )
 
     lead.run(work())
     assert written.read_text() == "made\n"
@@ -40,7 +42,7 @@ def test_what_is_rejected_is_not_done_and_the_session_goes_on(lead: Lead):
 
     async def work() -> None:
         async with lead.session() as session:
-            await lead.prompt(session, WRITES[lead.name](str(written), "made\n"), say("done"), approve="none")
+            await lead.prompt(session, lead.agent_kind.write(str(written), "made\n", None), say("done"), approve="none")
             assert (await lead.prompt(session, say("next"))).text == "next"
 
     lead.run(work())

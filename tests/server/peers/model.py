@@ -101,12 +101,15 @@ def _from_anthropic(request: Json) -> Json:
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
         results = [part for part in parts if part["type"] == "tool_result"]
         messages += [{"role": "tool", "content": part.get("content")} for part in results]
+        used = [part for part in parts if part["type"] == "tool_use"]
+        functions = [{"name": part["name"], "arguments": json.dumps(part["input"])} for part in used]
+        calls = {"tool_calls": [{"function": function} for function in functions]} if used else {}
         if text := [part for part in parts if part["type"] == "text"]:
-            messages.append({"role": message["role"], "content": text})
+            messages.append({"role": message["role"], "content": text, **calls})
         elif not results:
-            messages.append({"role": message["role"], "content": ""})
+            messages.append({"role": message["role"], "content": "", **calls})
     tools = [{"function": {"name": tool["name"]}} for tool in request.get("tools") or ()]
-    return {"messages": messages, "tools": tools}
+    return {"messages": messages, "tools": tools, "system": request.get("system")}
 
 
 def _anthropic_events(message: Json) -> list[Json]:

@@ -16,7 +16,10 @@ _OTHERS = (
 _ANY = (*_ANTHROPIC, *_OPENAI, *_GOOGLE, *_GITHUB, *_AMAZON, *_OTHERS)
 
 _BY_CLIENT = {
-    "claude": (*_ANTHROPIC, *_AMAZON, *_GOOGLE, "DISABLE_", "MAX_THINKING_TOKENS", "BASH_", "MCP_T", "API_TIMEOUT_MS"),
+    "claude": (
+        *(*_ANTHROPIC, *_AMAZON, *_GOOGLE),
+        *("DISABLE_", "MAX_THINKING_TOKENS", "BASH_", "MCP_T", "API_TIMEOUT_MS", "ENABLE_TOOL_SEARCH"),
+    ),
     "codex": (*_OPENAI, "INITIAL_AGENT_MODE"),
     "gemini": _GOOGLE,
     "copilot": _GITHUB,

@@ -74,6 +74,8 @@ KNOWN_AGENTS: Mapping[str, _Known] = {
         commands=(("claude-agent-acp",), ("claude-code-acp",)),
         install="npm install -g @agentclientprotocol/claude-agent-acp",
         login="run `claude` and then /login, or set ANTHROPIC_API_KEY",
+        # Otherwise the tools that the prompt names are hidden until the agent searches for them.
+        defaults={"ENABLE_TOOL_SEARCH": "false"},
     ),
     "codex": _Known(
         commands=(("codex-acp",),),
