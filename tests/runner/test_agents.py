@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from binnacle.config.child_environment import for_agent
 from binnacle.errors import AgentStart, InvalidInput
 from binnacle.runner.agents.agent_commands import KNOWN_AGENTS, resolve_agent
 
@@ -73,3 +74,13 @@ def test_a_model_is_given_in_the_way_the_agent_takes_it(environ):
 def test_a_model_is_never_an_option(environ, name):
     """A project's settings may name the model, before anybody trusted them."""
     assert "--yolo" not in resolve_agent(name, model="--yolo", environ=environ).argv
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "value"),
+    [("claude", "ENABLE_TOOL_SEARCH", "false"), ("codex", "INITIAL_AGENT_MODE", "workspace-write")],
+)
+def test_what_an_agent_needs_is_set_unless_the_person_has_set_it(environ, name, variable, value):
+    assert resolve_agent(name, environ=environ).env == {variable: value}
+    assert resolve_agent(name, environ={**environ, variable: "mine"}).env == {}
+    assert for_agent({variable: "mine"}, name)[variable] == "mine"

@@ -47,7 +47,7 @@ class Site:
     @property
     def env(self) -> dict[str, str]:
         env = {**self.lead.env, **self.lead.agent_kind.env(self.model.url)}
-        env |= {"BN_DATA_DIR": str(self.lead.home / "bn"), "BN_USER": "ann"}
+        env |= {"BN_DATA_DIR": str(self.lead.home / "bn"), "BN_USER": "ann", "BN_PASS_ENV": "STAGE"}
         env["PATH"] = os.pathsep.join([str(Path(BN).parent), env["PATH"], os.environ["PATH"]])
         return env
 
@@ -108,14 +108,15 @@ class Site:
             counts[event.entity_id] = counts.get(event.entity_id, 0) + 1
         return list(counts.values())
 
-    def find_agents(self) -> list[int]:
-        """The processes of agents that work in a tree of a worker."""
+    def kill_agent(self, worker: int) -> None:
+        """Kills the agent that works in the tree of a worker, which has just started."""
         found = []
         for pid in self.lead.place.stage.processes():
             with suppress(OSError):
-                if "/worktrees/" in os.readlink(f"/proc/{pid}/cwd"):
+                is_agent = b"BN_MCP_SESSION=" in Path(f"/proc/{pid}/environ").read_bytes()
+                if is_agent and os.readlink(f"/proc/{pid}/cwd").endswith(f"/trees/{worker}"):
                     found.append(pid)
-        return sorted(found)
+        os.kill(min(found), signal.SIGKILL)  # what it has started has later ids
 
 
 def _complaints(told: list[Event]) -> list[Event]:
@@ -133,21 +134,21 @@ def test_a_specification_is_planned_and_done(lead: Lead):
 def test_twelve_tasks_are_completed_by_three_workers_although_one_is_killed_and_the_provider_is_away(lead: Lead):
     site = Site(lead, 12)
     told: list[Event] = []
-    killed = 0
+    merged, is_away, is_killed = 0, False, False
     with models.playing(site.model), site.running("--workers", "3") as run:
         assert run.stdout is not None
         for line in run.stdout:
             told.append(json.loads(line))
-            merged = sum(event["event"] == "merged" for event in told)
-            if merged == 2 and not killed and (agents := site.find_agents()):
-                killed = agents[0]
-                os.kill(killed, signal.SIGKILL)
-            if merged == 5 and told[-1]["event"] == "merged":
-                site.model.outage = OUTAGE_REQUESTS
+            merged += told[-1]["event"] == "merged"
+            if merged >= 2 and not is_killed and told[-1]["event"] == "agent_started":
+                site.kill_agent(told[-1].get("worker", 1))
+                is_killed = True
+            if merged >= 5 and not is_away:
+                is_away, site.model.outage = True, OUTAGE_REQUESTS
         code = run.wait(timeout=RUN_PATIENCE)
-    assert killed
-    assert site.model.outage == 0
     site.check(told, code)
+    assert any(event["event"] == "warned" and "signal 9" in event["message"] for event in told), _complaints(told)
+    assert (is_away, site.model.outage) == (True, 0)
 
 
 @pytest.mark.parametrize("lead", ["goose"], indirect=True)
