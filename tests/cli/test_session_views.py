@@ -109,3 +109,15 @@ def test_a_session_shows_tasks_attempts_commits_agents_and_cost(repo, by):
     shown = bn(repo, "session", "show", word, "-H")
     for text in ("complete", "● ", "Write it", "USD", f"commit {totals['commits'][0][:10]}", "done"):
         assert text in shown
+
+
+def test_the_list_says_why_the_run_of_a_session_ended(repo):
+    bn(repo, "task", "add", "Write it")
+    script = repo.path.parent / "script.py"
+    script.write_text('agent.call("task-update", id=agent.task, status="blocked", reason="no")')
+    agent = shlex.join([sys.executable, str(PLAYER), str(script), str(repo.path.parent / "kept")])
+    done = forked_bn.run([BN, "run", "--agent", agent, "--approve", "all"], cwd=repo.path, timeout=110)
+    assert done.returncode == 1
+    assert "no_ready_task" in bn(repo, "session", "list", "-H").splitlines()[1]
+    found = json.loads(bn(repo, "session", "list"))
+    assert list(found["runs"].values()) == ["no_ready_task"]

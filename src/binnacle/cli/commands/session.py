@@ -4,6 +4,8 @@ from argparse import Namespace
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from msgspec import field
+
 from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from binnacle.runner.transcript import TranscriptEntry
+    from binnacle.work.run import RunRecord
     from binnacle.work.task import Task
 
 SESSION = Group("session")
@@ -29,6 +32,8 @@ class SessionListAnswer(CommandAnswer):
     """The newest sessions."""
 
     sessions: list[SessionRecord]
+    runs: dict[str, str] = field(default_factory=dict)
+    """For each run that they belong to: `active`, `paused`, or why it ended."""
 
 
 class TranscriptAnswer(CommandAnswer):
@@ -53,10 +58,23 @@ def _show_list(answer: SessionListAnswer, screen: Screen) -> None:
         screen.line("no sessions; one begins with: bn run SPEC, or: bn plan launch CLIENT")
         return
     rows = (
-        (one.id, one.status, one.name, one.recipe, one.feature or one.task_id or "", ago(one.created_at), one.reason)
+        (
+            one.id,
+            _state(answer, one),
+            one.name,
+            one.recipe,
+            one.feature or one.task_id or "",
+            ago(one.created_at),
+            one.reason,
+        )
         for one in answer.sessions
     )
     screen.table(rows, flexible=6, headings=("ID", "STATUS", "NAME", "RECIPE", "ABOUT", "BEGUN", ""))
+
+
+def _state(answer: SessionListAnswer, session: SessionRecord) -> str:
+    """The status of a session. One of a run that has ended can be resumed, so it is still active in the store."""
+    return answer.runs.get(session.run or "", session.status) if session.status == "active" else session.status
 
 
 def _show_one(answer: SessionAnswer, screen: Screen) -> None:
@@ -85,7 +103,13 @@ def _show_transcript(answer: TranscriptAnswer, screen: Screen) -> None:
 )
 def list_sessions(context: Context, args: Namespace) -> SessionListAnswer:
     with context.reading() as tx:
-        return SessionListAnswer(sessions=sessions.list_sessions(tx, limit=args.limit))
+        found = sessions.list_sessions(tx, limit=args.limit)
+        states = {run: _state_of_run(runs.get(tx, run)) for run in {one.run for one in found if one.run}}
+    return SessionListAnswer(sessions=found, runs=states)
+
+
+def _state_of_run(run: "RunRecord") -> str:
+    return run.why if run.status == "ended" else "paused" if run.is_paused else run.status
 
 
 @SESSION.command(
