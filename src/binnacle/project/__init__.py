@@ -7,6 +7,7 @@ session_locks       which processes work on a session: locks that end with their
 tool_catalog        every built-in tool, and the tools of the project's scripts
 script_provider     the scripts of the project as tools; bridge_host runs those of the debugger
 check_file          the checks of the project
+check_file_edits    adds checks to its file
 workspace           the folder in which programs are debugged
 person_only         actions that only a person may take
 """

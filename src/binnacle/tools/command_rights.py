@@ -3,6 +3,8 @@
 COMMANDS = (
     "agent_reap",
     "bridge_stop",
+    "check_add",
+    "check_run",
     "hook_run",
     "learning_delete",
     "learning_review",

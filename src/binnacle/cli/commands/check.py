@@ -34,12 +34,12 @@ class CheckListAnswer(CommandAnswer):
 
 def _show_list(answer: CheckListAnswer, screen: Screen) -> None:
     if not answer.checks:
-        screen.line("no checks; put them into .binnacle/checks.yaml")
+        screen.line("no checks; put them into .binnacle/checks.yaml, or see what fits: bn check suggest")
         return
     rows = [(one.name, one.state, f"{one.tier}, {one.timeout:g} s", printable(one.command)) for one in answer.checks]
     screen.table(rows, flexible=3, headings=("CHECK", "", "", "COMMAND"))
     if any(one.state != "trusted" for one in answer.checks):
-        screen.line("review them and let them have an effect: bn trust check")
+        screen.line("review them and let them have an effect: bn check approve")
 
 
 @CHECK.command(

@@ -75,7 +75,8 @@ class RevokedTrustAnswer(CommandAnswer):
     revoked: list[str]
 
 
-def _show_answer(answer: TrustAnswer, screen: Screen) -> None:
+def show_trust_answer(answer: TrustAnswer, screen: Screen) -> None:
+    """Shows what a person decided."""
     for key in answer.trusted:
         screen.line(f"{screen.styled('✓', 'green')} trusted: {printable(key)}")
     for key in answer.declined:
@@ -93,21 +94,25 @@ def _show_answer(answer: TrustAnswer, screen: Screen) -> None:
     "bn trust",
     NAMES,
     arg("-y", "--yes", action="store_true", help="ask nothing, for CI; refused to agents"),
-    view=_show_answer,
+    view=show_trust_answer,
     needs=by_person("trust a project"),
 )
 def trust(context: Context, args: Namespace) -> TrustAnswer:
+    return review(context, args.names, yes=args.yes)
 
+
+def review(context: Context, names: Sequence[str], *, yes: bool) -> TrustAnswer:
+    """Shows a person what is called so, or all, and trusts what they say."""
     found = _look(context)
-    chosen = _named(found, args.names)
+    chosen = _named(found, names)
     waiting = [one for one in chosen if one.state != "trusted"]
-    trusted, how = ask_to_trust(waiting, yes=args.yes)
+    trusted, how = ask_to_trust(waiting, yes=yes)
     if trusted:
         grant(context.project, [one.item for one in trusted], how=how)
     return TrustAnswer(
         trusted=[one.item.key for one in trusted],
         declined=[one.item.key for one in waiting if one not in trusted],
-        unchanged=[one.item.key for one in chosen if one.state == "trusted"] if args.names else [],
+        unchanged=[one.item.key for one in chosen if one.state == "trusted"] if names else [],
         problems=list_problems(found.problems),
     )
 
