@@ -34,6 +34,7 @@
     │   ├── StaleClaim      E_STALE_CLAIM        someone else has claimed the task since
     │   ├── HoldsAnother    E_HOLDS_ANOTHER      the agent already works on a task
     │   ├── PersonNeeded    E_PERSON_NEEDED      only a person may do this
+    │   ├── Unproven        E_UNPROVEN           the task's checks have not passed
     │   └── Full            E_FULL               a list is at its limit
     └── StoreError          E_STORE              the store failed
         ├── StoreBusy       E_STORE_BUSY         someone else held the lock for too long
@@ -293,6 +294,10 @@ class HoldsAnother(Refused):
 
 class PersonNeeded(Refused):
     code = "E_PERSON_NEEDED"
+
+
+class Unproven(Refused):
+    code = "E_UNPROVEN"
 
 
 class Full(Refused):

@@ -2,11 +2,16 @@
 
 import contextlib
 import os
+import re
 import select
 import socket
 import threading
 from collections.abc import Iterator
 from typing import Literal
+
+QUERY = re.compile(rb"Q....commit\0", re.DOTALL)
+PREPARATION = re.compile(rb"P....(\w*)\0commit\0", re.DOTALL)
+"""The client prepares a statement that it has used a few times, and runs it by name from then on."""
 
 Where = Literal["before the commit", "after the commit"]
 
@@ -29,6 +34,7 @@ class CutLine:
     def _pass_on(self, client: socket.socket) -> None:
         server = socket.socket(socket.AF_UNIX)
         is_last = False
+        prepared = b""
         with client, server, contextlib.suppress(OSError):
             server.connect(self._server)
             while True:
@@ -36,7 +42,10 @@ class CutLine:
                     data = source.recv(65536)
                     if not data or (is_last and source is server):
                         return
-                    if source is client and b"commit" in data and self.cut_at is not None:
+                    if source is client and (found := PREPARATION.match(data)):
+                        prepared = b"\0%s\0" % found[1]
+                    is_commit = QUERY.match(data) or (prepared and data[:1] == b"B" and prepared in data)
+                    if source is client and is_commit and self.cut_at is not None:
                         is_last = self.cut_at == "after the commit"
                         self.cut_at = None
                         if not is_last:

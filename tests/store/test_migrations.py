@@ -6,9 +6,10 @@ import pytest
 
 from binnacle.errors import BinnacleError, Duplicate
 from binnacle.store import comments, features, learnings, notes, questions, reports, schema_migration, sessions, tasks
-from binnacle.store.schema_migration import LATEST_SCHEMA, load_migration, migrate
+from binnacle.store.schema_migration import LATEST_SCHEMA, TITLE_SKETCH_SCHEMA, load_migration, migrate
 from binnacle.store.task_deletion import delete_task
 from binnacle.store.views import overview, search
+from binnacle.work.titles import sketch_title
 from store.verbs import TABLES, contents, do, put, ready, rows, see
 
 STAMP = "2026-01-01T00:00:00.000Z"
@@ -82,6 +83,10 @@ def names_of_tables(connection):
 def test_all_that_an_earlier_version_kept_is_there_and_found(place, version):
     connection = old_connection(place, version)
     fill(connection)
+    if version >= TITLE_SKETCH_SCHEMA:  # which that version filled itself
+        connection.begin("write")
+        connection.execute("update task set title_sketch = ?", [sketch_title("the sextant")])
+        connection.commit(announce=False)
     connection.close()
     store = place.open()
     task = see(store, tasks.get, "bn-0001")

@@ -54,7 +54,7 @@ def said_on(store, task) -> list[str]:
 def test_a_closing_report_is_kept_and_waits_for_the_end_of_the_session(store):
     task = put(store)
     session = bind(store, task)
-    _, report, settled = close(store, session, "done", summary="built it")
+    _, report, settled, _ = close(store, session, "done", summary="built it")
     assert settled is None
     assert (report.session, report.task_id, report.author, report.settled_at) == (session, task.id, AGENT.name, None)
     assert again(store, task).status == "in_progress"
@@ -478,7 +478,7 @@ def test_a_session_that_was_resumed_is_settled_a_second_time(store):
 def test_without_a_session_the_report_is_about_the_task_one_holds_and_settled_at_once(store):
     task = put(store)
     do(store, task_moves.start, task.id, by=AGENT)
-    on, report, settled = do(store, reports.close, "done", {"summary": "built it"}, by=AGENT)
+    on, report, settled, _ = do(store, reports.close, "done", {"summary": "built it"}, by=AGENT)
     assert (on.session, report.session, settled.outcome) == (None, None, "done")
     assert again(store, task).closed_reason == "built it"
 

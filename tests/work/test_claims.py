@@ -39,8 +39,8 @@ def test_the_claim_of_an_agent_lasts_a_lease():
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_task_is_started_from_every_status_but_draft_and_closed_ones(status):
-    if status in ("draft", "done", "cancelled"):
+def test_a_task_is_started_from_every_status_but_draft_in_review_and_closed_ones(status):
+    if status in ("draft", "in_review", "done", "cancelled"):
         with pytest.raises(WrongStatus, match=status):
             check_start(a_task(status=status), by=AGENT, now=NOW, holding=[], force=True)
     else:

@@ -25,6 +25,9 @@ def test_every_status_is_understood_as_itself(status):
         ("In Progress", "in_progress"),
         (" DONE ", "done"),
         ("needs-input", "needs_input"),
+        ("review", "in_review"),
+        ("Reviewing", "in_review"),
+        ("in review", "in_review"),
     ],
 )
 def test_the_words_of_the_older_systems_are_understood(word, status):

@@ -5,7 +5,7 @@ import pytest
 from binnacle.errors import InvalidInput, Refused, WrongStatus
 from binnacle.work.status import STATUSES
 from binnacle.work.task import EDITABLE, NewTask, check_close, find_changes, validate
-from work.builders import a_task
+from work.builders import AGENT, PERSON, a_task
 
 
 def test_every_text_of_a_task_is_cleaned():
@@ -105,25 +105,30 @@ def test_a_value_of_the_wrong_kind_is_refused(changes):
 def test_a_task_is_finished_from_every_status_but_draft_and_closed_ones(status):
     if status in ("draft", "done", "cancelled"):
         with pytest.raises(WrongStatus):
-            check_close(a_task(status=status), open_children=[])
+            check_close(a_task(status=status), by=PERSON, open_children=[])
     else:
-        check_close(a_task(status=status), open_children=[])
+        check_close(a_task(status=status), by=PERSON, open_children=[])
+
+
+def test_an_agent_does_not_finish_what_waits_for_a_review():
+    with pytest.raises(WrongStatus, match="waits for a review"):
+        check_close(a_task(status="in_review"), by=AGENT, open_children=[], force=True)
 
 
 def test_what_waits_for_others_is_not_finished_unless_forced():
     waiting = a_task(open_dependencies=2)
     with pytest.raises(Refused, match=r"depends on 2 task\(s\)"):
-        check_close(waiting, open_children=[])
-    check_close(waiting, open_children=[], force=True)
+        check_close(waiting, by=PERSON, open_children=[])
+    check_close(waiting, by=PERSON, open_children=[], force=True)
 
 
 def test_what_has_unfinished_parts_is_not_finished_unless_forced():
     with pytest.raises(Refused, match="unfinished parts: bn-0001"):
-        check_close(a_task(), open_children=["bn-0001"])
-    check_close(a_task(), open_children=["bn-0001"], force=True)
+        check_close(a_task(), by=PERSON, open_children=["bn-0001"])
+    check_close(a_task(), by=PERSON, open_children=["bn-0001"], force=True)
 
 
 @pytest.mark.parametrize("status", ["done", "cancelled"])
 def test_what_is_closed_is_not_closed_again_even_by_force(status):
     with pytest.raises(WrongStatus, match=f"already {status}"):
-        check_close(a_task(status=status), open_children=[], force=True)
+        check_close(a_task(status=status), by=PERSON, open_children=[], force=True)

@@ -28,6 +28,7 @@ STATUS_MARKS = {
     "draft": ("◌", "dim"),
     "pending": ("○", ""),
     "in_progress": ("◐", "blue"),
+    "in_review": ("◎", "cyan"),
     "partial": ("◑", "yellow"),
     "blocked": ("✗", "red"),
     "needs_input": ("?", "magenta"),

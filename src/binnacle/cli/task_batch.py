@@ -18,6 +18,7 @@ from binnacle.cli.screen import Screen
 from binnacle.errors import BinnacleError, UsageError
 from binnacle.store import tasks
 from binnacle.store.transaction import Reader, Writer
+from binnacle.work.done_gate import DoneRequest
 from binnacle.work.ids import TaskId
 from binnacle.work.task import Brief, Task, brief
 
@@ -36,6 +37,9 @@ class ChangedTaskAnswer(CommandAnswer):
 
     unblocked: list[TaskId] | None = None
     warnings: list[str] | None = None
+    requested: DoneRequest | None = None
+    """What has to pass before the task is done."""
+
     undo: str = ""
     """The command that takes it back, where the caller may use it."""
 
@@ -52,7 +56,13 @@ EachChanged = ChangedTaskAnswer | BatchAnswer[ChangedTaskAnswer]
 """What a change of one task or of several answers."""
 
 
-def changed_task(task: Task, *, unblocked: Sequence[TaskId] = (), warnings: Sequence[str] = ()) -> ChangedTaskAnswer:
+def changed_task(
+    task: Task,
+    *,
+    unblocked: Sequence[TaskId] = (),
+    warnings: Sequence[str] = (),
+    requested: DoneRequest | None = None,
+) -> ChangedTaskAnswer:
     """The answer of a change: the task and whatever there is to add."""
     return ChangedTaskAnswer(
         task=brief(task),
@@ -60,6 +70,7 @@ def changed_task(task: Task, *, unblocked: Sequence[TaskId] = (), warnings: Sequ
         expires_at=task.claim_expires_at if task.claimed_by else UNSET,
         unblocked=list(unblocked) or None,
         warnings=list(warnings) or None,
+        requested=requested,
     )
 
 

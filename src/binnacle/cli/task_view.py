@@ -1,8 +1,12 @@
 """A task and its surroundings, for people."""
 
+from datetime import UTC, datetime
+
 from binnacle.cli.screen import Screen, mark_status
 from binnacle.cli.views import ago, fields, priority, prose
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
+from binnacle.work.evidence import describe_level, describe_verdict
+from binnacle.work.task import Task
 
 
 def show_details(details: TaskDetails, screen: Screen) -> None:
@@ -20,6 +24,8 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
             ("parent", task.parent),
             ("tags", task.tags),
             ("covers", task.covers),
+            ("checks", task.checks),
+            ("evidence", _evidence(task)),
             ("queue", task.queue_position),
             ("held by", claim),
             ("held until", task.claim_expires_at),
@@ -40,6 +46,7 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
     _related("Waits for", details.depends_on, screen)
     _related("Waited for by", details.dependents, screen)
     _related("Parts", details.parts, screen)
+    _show_evidence(details, screen)
     for question in details.questions:
         screen.line()
         screen.heading(f"Question {question.id}")
@@ -52,6 +59,24 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
     for comment in details.comments:
         screen.line(f"  {screen.styled(f'{comment.author}, {ago(comment.created_at)} ({comment.id})', 'dim')}")
         screen.block(comment.body, indent=4)
+
+
+def _evidence(task: Task) -> str:
+    return describe_level(task.evidence_level, task.evidence_commit, task.evidence_at, now=datetime.now(UTC))
+
+
+def _show_evidence(details: TaskDetails, screen: Screen) -> None:
+    if not details.evidence and not details.waivers:
+        return
+    screen.line()
+    screen.heading("Evidence")
+    for waiver in details.waivers:
+        screen.line(f"  waived by {waiver.waived_by}, {ago(waiver.created_at)}: {waiver.reason}")
+    rows = (
+        (f"  {one.id}", one.check_name, describe_verdict(one), one.commit_id[:8], ago(one.created_at))
+        for one in details.evidence
+    )
+    screen.table(rows, flexible=2)
 
 
 def _related(title: str, related: tuple[RelatedTask, ...], screen: Screen) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from binnacle.cli.paging import say_how_many_more
 from binnacle.cli.screen import Screen, mark_status
+from binnacle.work.evidence import LEVEL_WORDS, describe_age
 from binnacle.work.status import PRIORITIES
 from binnacle.work.task import Brief
 
@@ -57,11 +58,7 @@ def prose(title: str, text: str | Sequence[str], screen: Screen) -> None:
 
 def ago(moment: datetime, *, now: datetime | None = None) -> str:
     """How long ago something was, in one unit."""
-    seconds = int(((now or datetime.now(UTC)) - moment).total_seconds())
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds // size} {unit} ago"
-    return "just now"
+    return describe_age(moment, now=now or datetime.now(UTC))
 
 
 def priority(number: int) -> str:
@@ -71,7 +68,8 @@ def priority(number: int) -> str:
 
 def _status(task: Brief) -> str:
     waits = f" (waits for {task.waits_for})" if task.waits_for and task.status == "pending" else ""
-    return f"{mark_status(task.status)}{waits}"
+    level = f" ({LEVEL_WORDS[task.level]})" if task.level else ""
+    return f"{mark_status(task.status)}{waits}{level}"
 
 
 def _holder(task: Brief) -> str:

@@ -1,9 +1,11 @@
 """Opens the store of a project: a SQLite file in its data directory, or a database that several machines share."""
 
 import os
+from collections.abc import Sequence
 
 from binnacle.project.project import Project
 from binnacle.store.store import Store
+from binnacle.work.done_gate import TrustedCheck
 from binnacle.work.session import Agent
 
 
@@ -20,10 +22,11 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
     timeout = settings.number("store.timeout") if timeout is None else timeout
     lease = timedelta(minutes=settings.number("claim.minutes"))
     gone = partial(_is_gone, project)
+    gate = partial(_find_checks, project)
     if settings.text("store.url"):
         from binnacle.project.shared_store import open_shared
 
-        return open_shared(project, timeout=timeout, lease=lease, is_gone=gone, outage=outage)
+        return open_shared(project, timeout=timeout, lease=lease, is_gone=gone, gate=gate, outage=outage)
 
     from binnacle.store.opening import open_sqlite
 
@@ -34,7 +37,7 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
 
         _settle(project)
         announce_new_store(project)
-    return open_sqlite(project.store_file, timeout=timeout, lease=lease, is_gone=gone, create=create)
+    return open_sqlite(project.store_file, timeout=timeout, lease=lease, is_gone=gone, gate=gate, create=create)
 
 
 def _is_gone(project: Project, agent: "Agent") -> bool:
@@ -42,6 +45,13 @@ def _is_gone(project: Project, agent: "Agent") -> bool:
     from binnacle.project.session_locks import is_gone
 
     return is_gone(project, agent)
+
+
+def _find_checks(project: Project) -> Sequence[TrustedCheck]:
+    """The checks that tasks may need. What reads them is loaded only if a task is to be closed."""
+    from binnacle.project.check_gate import find_gate_checks
+
+    return find_gate_checks(project.repo)
 
 
 def _settle(project: Project) -> None:

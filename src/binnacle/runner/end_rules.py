@@ -55,6 +55,9 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
     held_by_people: int = 0
     blocked: int = 0
     needs_input: int = 0
+    in_review: int = 0
+    """Tasks that wait for a review."""
+
     draft: int = 0
     done: int = 0
     cancelled: int = 0
@@ -65,7 +68,8 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
     def left(self) -> int:
         """Not closed."""
         begun = self.in_progress + self.held_by_people
-        return self.ready + self.waiting + begun + self.blocked + self.needs_input + self.draft
+        stopped = self.blocked + self.needs_input + self.in_review
+        return self.ready + self.waiting + begun + stopped + self.draft
 
     @property
     def closed(self) -> int:
@@ -118,6 +122,7 @@ def _nothing_to_do(counts: TaskCounts) -> EndReason:
         return _end_unanswered(counts)
     kinds = {
         "blocked": counts.blocked,
+        "waiting for a review": counts.in_review,
         "held by people": counts.held_by_people,
         "waiting for those": counts.waiting,
         "still drafts": counts.draft,

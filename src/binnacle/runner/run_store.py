@@ -324,6 +324,7 @@ def _count_tasks(tx: Reader, run: str, feature: str | None, session_ids: Sequenc
         held_by_people=by_people,
         blocked=count_of("blocked"),
         needs_input=count_of("needs_input"),
+        in_review=count_of("in_review"),
         draft=count_of("draft"),
         done=count_of("done"),
         cancelled=count_of("cancelled"),

@@ -13,6 +13,7 @@ A transaction is all or nothing, and it appends its changes to the event log. Ea
   agents report about their task), `questions`, `runs`, `attempts` and `run_planning` (what the agents of a run do and
   plan), `attention_answers` (answers of people),
   `abandoned_work` and `lapsed_claims` (work of agents that are gone), `task_deletion`, `feature_merge`.
+- What has to be proven before a task is done: `task_requirements`, with `evidence`, `waivers` and `quarantine`.
 - Entities, each a table and its functions: `tasks` with `task_titles`, `dependencies`, `queue`, `queue_ranks` and
   `claim_holders`, `comments`, `features` (and disciplines) with `feature_names`, `learnings`, `notes`, `sessions`,
   `agents`, `events`, `leases`, `attention` (what waits for people), `run_messages` (what people send to runs).

@@ -15,6 +15,7 @@ from binnacle.store.table import placeholders
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import Actor
+from binnacle.work.done_gate import DoneProof
 from binnacle.work.report import Report, reason_of
 from binnacle.work.run import AttemptOutcome
 from binnacle.work.session import Iteration
@@ -249,18 +250,26 @@ def _end_of_report(report: Report) -> AttemptEnd:
 
 
 def settle(
-    tx: Writer, session_id: str, number: int, outcome: AttemptOutcome, reason: str, *, max_attempts: int
+    tx: Writer,
+    session_id: str,
+    number: int,
+    outcome: AttemptOutcome,
+    reason: str,
+    *,
+    max_attempts: int,
+    proof: DoneProof | None = None,
 ) -> Task | None:
     """Ends an attempt and moves its task accordingly. Returns the task, None if it is gone.
 
-    A task whose branch has a conflict stays with the session, for its next attempt.
+    A task whose branch has a conflict stays with the session, for its next attempt. One that needs checks is done with
+    a `proof` only; without it, the attempt is unfinished.
     """
     (iteration,) = ITERATIONS.select(tx, "where session = ? and number = ?", session_id, number)
     task = tasks.TASKS.first(tx, "where id = ?", iteration.task_started)
     if task is None:
         finish(tx, iteration, outcome=outcome, reason=reason)
         return None
-    outcome, reason = _move(tx, session_id, task, outcome, reason)
+    outcome, reason = _move(tx, session_id, task, outcome, reason, proof)
     finish(tx, iteration, outcome=outcome, reason=reason)
     task = tasks.get(tx, task.id)
     is_open = task.status in ("pending", "partial", "in_progress", "blocked")
@@ -281,10 +290,12 @@ def finish(tx: Writer, iteration: Iteration, *, outcome: AttemptOutcome, reason:
     tx.record("session", iteration.session, "attempt", said)
 
 
-def _move(tx: Writer, session_id: str, task: Task, outcome: AttemptOutcome, reason: str) -> tuple[AttemptOutcome, str]:
+def _move(
+    tx: Writer, session_id: str, task: Task, outcome: AttemptOutcome, reason: str, proof: DoneProof | None
+) -> tuple[AttemptOutcome, str]:
     """Moves the task at the end of an attempt. Returns what it led to in fact."""
     if outcome == "done":
-        return _close(tx, session_id, task, reason)
+        return _close(tx, session_id, task, reason, proof)
     if outcome == "conflict":
         done_requests.withdraw(tx, session_id, task.id, reason)
         return outcome, reason
@@ -309,7 +320,7 @@ def _move(tx: Writer, session_id: str, task: Task, outcome: AttemptOutcome, reas
     return outcome, reason
 
 
-def _close(tx: Writer, session_id: str, task: Task, reason: str) -> tuple[AttemptOutcome, str]:
+def _close(tx: Writer, session_id: str, task: Task, reason: str, proof: DoneProof | None) -> tuple[AttemptOutcome, str]:
     """Closes a task whose change the run has taken over."""
     if is_closed(task.status):
         return "done", task.closed_reason
@@ -317,11 +328,11 @@ def _close(tx: Writer, session_id: str, task: Task, reason: str) -> tuple[Attemp
         return "stopped", f"{task.claimed_by} holds it now"
     try:
         if done_requests.is_pending(tx, session_id, task.id):
-            settled = reports.settle(tx, session_id)
+            settled = reports.settle(tx, session_id, proof=proof)
             if settled is not None and settled.outcome != "done":
                 return "unfinished", settled.note
         else:
-            task_moves.finish(tx, task.id, reason=reason, force=True)
+            task_moves.finish(tx, task.id, reason=reason, force=True, proof=proof, may_request=False)
     except Refused as error:
         task_moves.release(tx, task.id, force=True)
         return "unfinished", error.message

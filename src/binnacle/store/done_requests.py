@@ -1,6 +1,7 @@
-"""An agent's `done` in a run: a request, which the run grants when the change is in its branch.
+"""A `done` that is a request: kept as a report, until it is granted or refused.
 
-Outside of runs, `done` takes effect at once.
+In a run, an agent's `done` always is: the run grants it when the change is in its branch. Outside of runs it is one if
+the task has checks: it is granted with a proof (`task_moves.finish`), and refused if they do not pass.
 """
 
 from binnacle.errors import Refused
@@ -8,6 +9,7 @@ from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
 from binnacle.store.table import Table
 from binnacle.store.transaction import Reader, Writer
+from binnacle.work.done_gate import DoneRequest, TaskRequirements
 from binnacle.work.report import Report
 from binnacle.work.task import Task
 
@@ -15,6 +17,9 @@ REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_
 
 REPORT_PREFIX = "bnr-"
 NOTED = "noted: it is closed when the run has taken the change over"
+MAX_NOTE_CHARACTERS = 4000
+
+_WAITING = "kind = 'done' and settled_at is null"
 
 
 def is_for_run(tx: Writer, task: Task) -> bool:
@@ -34,8 +39,8 @@ def is_for_run(tx: Writer, task: Task) -> bool:
     return True
 
 
-def save(tx: Writer, task: Task, reason: str) -> None:
-    """Notes that the agent calls its task done."""
+def save(tx: Writer, task: Task, reason: str) -> str:
+    """Notes that the actor calls a task done. Returns the id of the report."""
     report = Report(
         id=fresh_id(tx, "report", REPORT_PREFIX),
         session=tx.session,
@@ -47,6 +52,51 @@ def save(tx: Writer, task: Task, reason: str) -> None:
     )
     REPORTS.insert(tx, [REPORTS.row(report)])
     tx.record("report", report.id, "reported", {"task": task.id, "kind": "done", "summary": reason[:200]})
+    return report.id
+
+
+def request(tx: Writer, task: Task, reason: str, needs: TaskRequirements) -> DoneRequest:
+    """Notes a `done` that waits for checks. Asking again replaces the reason."""
+    waiting = REPORTS.first(
+        tx, f"where task_id = ? and author = ? and {_WAITING} order by number desc", task.id, tx.by.name
+    )
+    if waiting is None:
+        return make_request(save(tx, task, reason), task, needs)
+    if waiting.body.get("summary", "") != reason:
+        REPORTS.update(tx, {"body": {"summary": reason}}, "id = ?", waiting.id)
+        tx.record("report", waiting.id, "reported", {"task": task.id, "kind": "done", "summary": reason[:200]})
+    return make_request(waiting.id, task, needs)
+
+
+def make_request(report_id: str, task: Task, needs: TaskRequirements) -> DoneRequest:
+    """A request, with what has to be proven."""
+    return DoneRequest(
+        report=report_id,
+        task_id=task.id,
+        checks=tuple(check.name for check in needs.checks),
+        tests=needs.tests,
+        problems=tuple(check.problem for check in needs.checks if check.problem),
+    )
+
+
+def list_waiting(tx: Reader, task_id: str) -> list[Report]:
+    """The requests for a task that are neither granted nor refused, oldest first."""
+    return REPORTS.select(tx, f"where task_id = ? and {_WAITING} order by number", task_id)
+
+
+def note_granted(tx: Writer, task_id: str) -> None:
+    """Notes that a task is done, as was asked for."""
+    REPORTS.update(tx, {"settled_at": tx.now, "outcome": "done"}, f"task_id = ? and {_WAITING}", task_id)
+
+
+def refuse(tx: Writer, task_id: str, why: str) -> None:
+    """Notes that a task is not done, although it was asked for, because of what its checks showed."""
+    waiting = list_waiting(tx, task_id)
+    columns = {"settled_at": tx.now, "outcome": "left", "note": why[:MAX_NOTE_CHARACTERS]}
+    REPORTS.update(tx, columns, f"task_id = ? and {_WAITING}", task_id)
+    for report in waiting:
+        said = {"task": task_id, "kind": "done", "outcome": "left", "note": why[:200]}
+        tx.record("report", report.id, "settled", said)
 
 
 def is_pending(tx: Reader, session_id: str, task_id: str) -> bool:

@@ -8,6 +8,7 @@ from binnacle.store.task_titles import WantedTitle, find_twins
 from binnacle.store.transaction import Reader, Writer, stamp
 from binnacle.work import learning as rules
 from binnacle.work import steps
+from binnacle.work.acceptance import MAX_CHECKS
 from binnacle.work.feature import MAX_PROSE_CHARACTERS, Feature
 
 
@@ -30,7 +31,7 @@ def merge_features(tx: Writer, source: str, into: str) -> Feature:
             features.update(tx, other.name, {"dependencies": tuple(dict.fromkeys((*kept, *added)))})
     changes = {
         name: tuple(dict.fromkeys((*getattr(new, name), *getattr(old, name))))[:limit]
-        for name, limit in (("context_files", 30), ("knowledge_paths", 10))
+        for name, limit in (("context_files", 30), ("knowledge_paths", 10), ("checks", MAX_CHECKS))
     }
     texts = {
         name: "\n\n".join(filter(None, (getattr(new, name), getattr(old, name))))[:MAX_PROSE_CHARACTERS]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from binnacle.errors import Cycle, Duplicate, Hint, Referenced
+from binnacle.errors import Cycle, Duplicate, Hint, NextStep, PersonNeeded, Referenced
 from binnacle.store.feature_names import Sort, check_exist, list_names, raise_missing
 from binnacle.store.table import Table
 from binnacle.store.transaction import Reader, Writer
@@ -22,7 +22,10 @@ from binnacle.work.graph import find_cycle
 from binnacle.work.text import clean_name
 
 FEATURES = Table(
-    "feature", Feature, json=("knowledge_paths", "context_files", "dependencies"), times=("created_at", "updated_at")
+    "feature",
+    Feature,
+    json=("knowledge_paths", "context_files", "dependencies", "checks"),
+    times=("created_at", "updated_at"),
 )
 DISCIPLINES = Table(
     "discipline", Discipline, json=("skills", "upstreams", "denied_tools"), times=("created_at", "updated_at")
@@ -74,6 +77,7 @@ def update(tx: Writer, name: str, changes: Mapping[str, Any]) -> Feature:
     """Changes a feature. No change is not an error."""
     feature = get(tx, name)
     changed = change_feature(feature, changes)
+    _check_checks_stay(tx, feature, changed)
     _check_dependencies(tx, changed)
     _save(tx, "feature", FEATURES, feature, changed)
     return get(tx, feature.name)
@@ -129,6 +133,14 @@ def _add_defaults(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any]) 
     if not given.get("title"):
         given["title"] = name.replace("-", " ").replace("_", " ").capitalize()
     return given
+
+
+def _check_checks_stay(tx: Writer, old: Feature, new: Feature) -> None:
+    """Refuses an agent that takes away what the tasks of a feature have to prove."""
+    lost = [name for name in old.checks if name not in new.checks]
+    if lost and tx.by.kind == "agent":
+        step = NextStep("change it", f"feature update {old.name}", for_person=True)
+        raise PersonNeeded(f"only a person may take checks from a feature: {', '.join(lost)}", hint=step)
 
 
 def _check_dependencies(tx: Reader, feature: Feature) -> None:

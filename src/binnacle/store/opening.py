@@ -10,7 +10,7 @@ from binnacle.store.engines.connection import StoreConnection
 from binnacle.store.engines.reconnection import ReconnectingConnection, retry_until
 from binnacle.store.schema_migration import migrate
 from binnacle.store.store import DEFAULT_LEASE, Store
-from binnacle.store.transaction import IsGone, never_gone
+from binnacle.store.transaction import CheckGate, IsGone, never_gone, no_checks
 
 if TYPE_CHECKING:
     from binnacle.store.engines.project_schema import SchemaTenant
@@ -22,12 +22,15 @@ def open_sqlite(
     timeout: float = 10.0,
     lease: timedelta = DEFAULT_LEASE,
     is_gone: IsGone = never_gone,
+    gate: CheckGate = no_checks,
     create: bool = True,
 ) -> Store:
     """The store in the file at `path`; without `create`, a missing file reads as empty and is not created."""
     from binnacle.store.engines.sqlite import SqliteConnection
 
-    return _open(lambda: SqliteConnection(path, timeout=timeout, create=create), lease=lease, is_gone=is_gone)
+    return _open(
+        lambda: SqliteConnection(path, timeout=timeout, create=create), lease=lease, is_gone=is_gone, gate=gate
+    )
 
 
 def open_postgres(
@@ -37,6 +40,7 @@ def open_postgres(
     timeout: float = 10.0,
     lease: timedelta = DEFAULT_LEASE,
     is_gone: IsGone = never_gone,
+    gate: CheckGate = no_checks,
     outage: float = 0.0,
 ) -> Store:
     """The store in one schema of the database at `url`: the given schema, or the one of a project.
@@ -55,6 +59,7 @@ def open_postgres(
         lambda: PostgresConnection(url, schema=schema, timeout=timeout),
         lease=lease,
         is_gone=is_gone,
+        gate=gate,
         timeout=timeout,
         outage=outage,
     )
@@ -65,6 +70,7 @@ def _open(
     *,
     lease: timedelta,
     is_gone: IsGone,
+    gate: CheckGate,
     timeout: float = 0.0,
     outage: float = 0.0,
 ) -> Store:
@@ -73,7 +79,7 @@ def _open(
 
     connection = retry_until(time.monotonic() + outage, reopen)
     line = ReconnectingConnection(connection, reopen, patience=max(timeout, outage))
-    return Store(line, lease=lease, is_gone=is_gone)
+    return Store(line, lease=lease, is_gone=is_gone, gate=gate)
 
 
 def _prepare(connection: StoreConnection) -> StoreConnection:

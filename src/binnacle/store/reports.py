@@ -7,7 +7,16 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from binnacle.errors import Ambiguous, BinnacleError, NotFound, Refused
-from binnacle.store import comments, dependencies, questions, sessions, task_moves, tasks
+from binnacle.store import (
+    comments,
+    dependencies,
+    done_requests,
+    questions,
+    sessions,
+    task_moves,
+    task_requirements,
+    tasks,
+)
 from binnacle.store.done_requests import REPORT_PREFIX, REPORTS
 from binnacle.store.events import EVENTS
 from binnacle.store.fresh_ids import fresh_id
@@ -15,6 +24,7 @@ from binnacle.store.sessions import SESSIONS
 from binnacle.store.table import placeholders
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
+from binnacle.work.done_gate import DoneProof, DoneRequest
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Event
 from binnacle.work.recipe_names import recipe_name
@@ -69,6 +79,18 @@ class SettledTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Ids of the questions that block the task."""
 
     unblocked: tuple[TaskId, ...] = ()
+
+
+class ClosingReport(NamedTuple):
+    """A report that says how the work on a task ended."""
+
+    target: ReportTarget
+    report: Report
+    settled: SettledTask | None = None
+    """What it led to; None if that is decided later."""
+
+    request: DoneRequest | None = None
+    """What has to pass before it takes effect."""
 
 
 class TaskAttempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -128,11 +150,20 @@ def save_report(
     return report
 
 
-def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> tuple[ReportTarget, Report, SettledTask | None]:
-    """Reports how the work on the task ended. The report is settled now if no session is bound to the task."""
+def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> ClosingReport:
+    """Reports how the work on the task ended.
+
+    The report is settled now if no session is bound to the task, unless it is a `done` that has to be proven.
+    """
     on = find_target(tx)
     report = save_report(tx, on, kind, body)
-    return on, report, None if on.session else _settle_task(tx, on.task, report)
+    if on.session is not None:
+        return ClosingReport(on, report)
+    if kind == "done":
+        needs = task_requirements.find_requirements(tx, on.task, parts=tasks.list_parts(tx, on.task.id))
+        if needs:
+            return ClosingReport(on, report, request=done_requests.make_request(report.id, on.task, needs))
+    return ClosingReport(on, report, settled=_settle_task(tx, on.task, report))
 
 
 def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ()) -> str:
@@ -157,13 +188,14 @@ def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ())
     return f"it was taken by {holder} (claim {task.fence})"
 
 
-def settle(tx: Writer, session_id: str) -> SettledTask | None:
+def settle(tx: Writer, session_id: str, *, proof: DoneProof | None = None) -> SettledTask | None:
     """Carries out the effects of a session's reports, once; None if there is nothing to settle.
 
-    Call it when the session ends. The last closing report counts; without one the agent was stuck.
+    Call it when the session ends. The last closing report counts; without one the agent was stuck. A task that needs
+    checks is done with a `proof` only.
     """
     agents = (tx.by.name,) if tx.by.kind == "agent" else ()
-    return _settle(tx, sessions.get(tx, session_id), agents)
+    return _settle(tx, sessions.get(tx, session_id), agents, proof=proof)
 
 
 def is_due(tx: Reader, session: SessionRecord) -> bool:
@@ -209,7 +241,9 @@ def load_outcomes(tx: Reader, task_id: str) -> Outcomes:
     )
 
 
-def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> SettledTask | None:
+def _settle(
+    tx: Writer, session: SessionRecord, agents: Collection[str], *, proof: DoneProof | None = None
+) -> SettledTask | None:
     task = tasks.TASKS.first(tx, "where id = ?", session.task_id)
     if task is None:
         return None
@@ -226,7 +260,7 @@ def _settle(tx: Writer, session: SessionRecord, agents: Collection[str]) -> Sett
     *others, report = unsettled
     for other in others:
         REPORTS.update(tx, {"settled_at": tx.now, "outcome": "superseded"}, "id = ?", other.id)
-    return _settle_task(tx, task, report, gone=gone)
+    return _settle_task(tx, task, report, gone=gone, proof=proof)
 
 
 def _holds(tx: Reader, on: ReportTarget) -> bool:
@@ -242,10 +276,12 @@ def _newest_start(tx: Reader, entity_id: str) -> Event | None:
     return EVENTS.first(tx, "where entity_id = ? and action = 'started' order by seq desc", entity_id)
 
 
-def _settle_task(tx: Writer, task: Task, report: Report, *, gone: str = "") -> SettledTask:
+def _settle_task(
+    tx: Writer, task: Task, report: Report, *, gone: str = "", proof: DoneProof | None = None
+) -> SettledTask:
     """Settles the report that counts; `gone` says how the task was lost, if it was."""
     flags = _blocking_flags(tx, task.id)
-    outcome, note, unblocked = _leave(tx, task, report, gone) if gone else _carry_out(tx, task, report)
+    outcome, note, unblocked = _leave(tx, task, report, gone) if gone else _carry_out(tx, task, report, proof)
     REPORTS.update(tx, {"settled_at": tx.now, "outcome": outcome, "note": note}, "id = ?", report.id)
     said = {"task": task.id, "kind": report.kind, "outcome": outcome}
     tx.record("report", report.id, "settled", {**said, "note": note} if note else said)
@@ -271,21 +307,30 @@ def _leave(tx: Writer, task: Task, report: Report, why: str) -> Settlement:
     return "left", why, ()
 
 
-def _carry_out(tx: Writer, task: Task, report: Report) -> Settlement:
+def _leave_open(tx: Writer, task: Task, report: Report) -> Settlement:
+    """Leaves a task to those who look at it now, whatever its agent reported."""
+    why = f"the task was already {task.status}"
+    return ("left", why, ()) if report.author == SYSTEM.name else _leave(tx, task, report, why)
+
+
+def _carry_out(tx: Writer, task: Task, report: Report, proof: DoneProof | None) -> Settlement:
     is_silent = report.author == SYSTEM.name
     if is_closed(task.status):
         if report.kind == task.status:
             return "done", "", ()
         why = f"the task was already {task.status}"
         return ("left", why, ()) if is_silent else _leave(tx, task, report, why)
-    if is_silent and not may_requeue(task.status):
-        return "left", f"the task was already {task.status}", ()
+    if task.status == "in_review" or (is_silent and not may_requeue(task.status)):
+        return _leave_open(tx, task, report)
     if task.status == "in_progress" and task.claimed_by != tx.by.name:
         task = task_moves.release(tx, task.id, force=True).task
     unfinished = ""
     if report.kind == "done":
         try:
-            return "done", "", task_moves.finish(tx, task.id, reason=report.body["summary"]).unblocked
+            summary = report.body["summary"]
+            moved = task_moves.finish(tx, task.id, reason=summary, proof=proof, may_request=False)
+            is_done = moved.task.status == "done"
+            return "done" if is_done else "left", "" if is_done else "; ".join(moved.warnings), moved.unblocked
         except Refused as error:
             unfinished = error.message
     stuck = stuck_in_a_row(_list_attempts(tx, task.id))

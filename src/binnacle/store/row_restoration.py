@@ -7,6 +7,7 @@ from binnacle.errors import Cycle, NotFound, Referenced, Refused
 from binnacle.store import claim_holders, dependencies, feature_names, queue_ranks, tasks
 from binnacle.store.comments import COMMENTS
 from binnacle.store.done_requests import REPORTS
+from binnacle.store.evidence import EVIDENCE
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES
 from binnacle.store.questions import QUESTIONS
@@ -16,13 +17,15 @@ from binnacle.store.task_deletion import remember_dependents
 from binnacle.store.task_titles import check_title, title_columns
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Cells, Reader, Writer, stamp
+from binnacle.store.waivers import WAIVERS
 from binnacle.work import steps
 from binnacle.work.graph import find_cycle
 from binnacle.work.status import is_closed
 from binnacle.work.task import may_change
 
 TABLES: dict[str, Table[Any]] = {
-    table.name: table for table in (TASKS, DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, NOTES)
+    table.name: table
+    for table in (TASKS, DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, NOTES, EVIDENCE, WAIVERS)
 }
 """The tables that are restored, each after those it refers to."""
 
@@ -92,7 +95,7 @@ _USES = " union all ".join(
         "select 'task', id from task where parent = ?",
         *(
             f"select '{name}', id from {name} where task_id = ?"
-            for name in ("comment", "report", "question", "learning")
+            for name in ("comment", "report", "question", "learning", "evidence", "waiver")
         ),
     )
 )

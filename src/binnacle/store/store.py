@@ -42,7 +42,7 @@ from binnacle.errors import StoreError, StoreLost, StoreUnreachable
 from binnacle.store.engines.connection import StoreConnection, TransactionMode
 from binnacle.store.engines.reconnection import ReconnectingConnection
 from binnacle.store.group_commit import ChangeGroup
-from binnacle.store.transaction import IsGone, Reader, Writer, never_gone
+from binnacle.store.transaction import CheckGate, IsGone, Reader, Writer, never_gone, no_checks
 from binnacle.work.actor import Actor
 
 Result = TypeVar("Result")
@@ -54,11 +54,17 @@ class Store:
     """An open store. Closing it closes the connection and rolls back an open transaction."""
 
     def __init__(
-        self, line: ReconnectingConnection, *, lease: timedelta = DEFAULT_LEASE, is_gone: IsGone = never_gone
+        self,
+        line: ReconnectingConnection,
+        *,
+        lease: timedelta = DEFAULT_LEASE,
+        is_gone: IsGone = never_gone,
+        gate: CheckGate = no_checks,
     ) -> None:
         self._line = line
         self._lease = lease
         self._is_gone = is_gone
+        self._gate = gate
         self._group: ChangeGroup | None = None
         self.is_busy = False
         """Whether a read transaction is open; another transaction has to wait for its end."""
@@ -104,6 +110,7 @@ class Store:
                 session=session,
                 lease=self._lease,
                 is_gone=self._is_gone,
+                gate=self._gate,
             )
             yield tx
             announce = _write_log(tx)

@@ -4,10 +4,12 @@ from binnacle.errors import Referenced
 from binnacle.store import claim_holders, tasks
 from binnacle.store.comments import COMMENTS
 from binnacle.store.done_requests import REPORTS
+from binnacle.store.evidence import EVIDENCE
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.questions import QUESTIONS
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Writer
+from binnacle.store.waivers import WAIVERS
 from binnacle.work import steps
 from binnacle.work.task import Task
 
@@ -36,5 +38,5 @@ def delete_task(tx: Writer, text: str, *, fence: int | None = None, force: bool 
 
 def remember_dependents(tx: Writer, task_id: str) -> None:
     """Remembers the rows that the database deletes together with a task, or detaches from it."""
-    for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS):
+    for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, EVIDENCE, WAIVERS):
         table.remember(tx, "where task_id = ?", task_id)

@@ -9,12 +9,25 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import InvalidInput, Refused, WrongStatus
-from binnacle.store import claim_holders, comments, dependencies, done_requests, lapsed_claims, queue, sessions, tasks
+from binnacle.store import (
+    claim_holders,
+    comments,
+    dependencies,
+    done_requests,
+    lapsed_claims,
+    queue,
+    sessions,
+    task_requirements,
+    tasks,
+    waivers,
+)
 from binnacle.store.lapsed_claims import UNCLAIMED
 from binnacle.store.table import encode_cell
 from binnacle.store.tasks import TASKS, TaskFilter
 from binnacle.store.transaction import Writer
 from binnacle.work import steps
+from binnacle.work.done_gate import DoneProof, DoneRequest, TaskRequirements, describe_request
+from binnacle.work.evidence import EvidenceLevel
 from binnacle.work.ids import TaskId
 from binnacle.work.status import Status, is_closed
 from binnacle.work.task import (
@@ -28,6 +41,9 @@ from binnacle.work.task import (
 )
 from binnacle.work.text import clean_text
 
+UNPROVEN = {"evidence_level": "", "evidence_commit": "", "evidence_at": None}
+"""What is known of a task that is not done."""
+
 
 class TaskMove(NamedTuple):
     """The result of a move."""
@@ -39,6 +55,9 @@ class TaskMove(NamedTuple):
     warnings: tuple[str, ...] = ()
     was_held: bool = False
     """Whether the actor held the task already and got it again instead of another one."""
+
+    request: DoneRequest | None = None
+    """What has to pass before the task is done, if it was called done and is not yet."""
 
 
 def claim_next(tx: Writer, which: TaskFilter | None = None, *, force: bool = False) -> TaskMove | None:
@@ -89,15 +108,61 @@ def release(tx: Writer, text: str, *, fence: int | None = None, force: bool = Fa
     return _move(tx, task, "pending", "released")
 
 
-def finish(tx: Writer, text: str, *, reason: str = "", fence: int | None = None, force: bool = False) -> TaskMove:
-    """Marks a task done. In a run, an agent's word is a request, and the task stays in progress."""
+def finish(
+    tx: Writer,
+    text: str,
+    *,
+    reason: str = "",
+    fence: int | None = None,
+    force: bool = False,
+    proof: DoneProof | None = None,
+    waive: str = "",
+    may_request: bool = True,
+) -> TaskMove:
+    """Marks a task done. Nothing else does, and it fails closed.
+
+    A task that needs checks is done with a `proof` that they passed, or if a person waives them with a reason
+    (`waive`). Without either, the word is a request, and the task stays as it is; the same holds for an agent's word in
+    a run. `force` skips neither.
+
+    Raises:
+        Unproven: the proof does not suffice, or there is none and nobody may ask for it (`may_request`).
+        PersonNeeded: someone else than a person waives checks.
+    """
     task = _get_writable(tx, text, fence, force)
-    open_parts = [part.id for part in tasks.list_parts(tx, task.id) if not is_closed(part.status)]
-    check_close(task, open_children=open_parts, force=force)
+    parts = tasks.list_parts(tx, task.id)
+    check_close(task, by=tx.by, open_children=[part.id for part in parts if not is_closed(part.status)], force=force)
+    reason = clean_text(reason, what="reason", limit=2000)
     if done_requests.is_for_run(tx, task):
-        done_requests.save(tx, task, clean_text(reason, what="reason", limit=2000))
+        done_requests.save(tx, task, reason)
         return TaskMove(task, warnings=(done_requests.NOTED,))
-    return _move(tx, task, "done", "done", closed_reason=clean_text(reason, what="reason", limit=2000))
+    needs = task_requirements.find_requirements(tx, task, parts=parts)
+    if waive:
+        return _finish_waived(tx, task, needs, reason, waive)
+    if needs and proof is None and may_request:
+        request = done_requests.request(tx, task, reason, needs)
+        return TaskMove(task, warnings=(describe_request(request),), request=request)
+    level = task_requirements.check_proof(tx, task, needs, proof)
+    return _finish_at(tx, task, level, reason, proof=proof)
+
+
+def _finish_waived(tx: Writer, task: Task, needs: TaskRequirements, reason: str, why: str) -> TaskMove:
+    if not needs:
+        raise InvalidInput(f"{task.id} needs no check, so there is nothing to waive", hint="leave out the waiver")
+    waiver = waivers.add(tx, task.id, why, checks=needs.names)
+    said = f"checks waived by {waiver.waived_by}: {waiver.reason}"
+    return _finish_at(tx, task, "waived", f"{reason} ({said})" if reason else said)
+
+
+def _finish_at(
+    tx: Writer, task: Task, level: EvidenceLevel, reason: str, *, proof: DoneProof | None = None
+) -> TaskMove:
+    """Closes a task as done, with how well that is known."""
+    columns: dict[str, Any] = {"closed_reason": reason, "evidence_level": level}
+    if level != "said":
+        columns |= {"evidence_commit": proof.commit_id if proof else "", "evidence_at": tx.now}
+        done_requests.note_granted(tx, task.id)
+    return _move(tx, task, "done", "done", **columns)
 
 
 def skip(tx: Writer, text: str, *, reason: str, fence: int | None = None, force: bool = False) -> TaskMove:
@@ -168,13 +233,24 @@ def set_status(
             return block(tx, text, reason=reason, fence=fence, force=force)
         case "pending":
             return reopen(tx, text, fence=fence, force=force)
-        case "draft" | "partial" | "needs_input":
-            task = _get_writable(tx, text, fence, force)
-            if is_closed(task.status):
-                raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
-            if reason:
-                comments.add(tx, task.id, reason)
-            return _move(tx, task, status, status, note=reason)
+        case "draft" | "partial" | "needs_input" | "in_review":
+            return _stop(tx, text, status, reason=reason, fence=fence, force=force)
+
+
+def _stop(tx: Writer, text: str, status: Status, *, reason: str, fence: int | None, force: bool) -> TaskMove:
+    """Sets the status of a task that waits for someone, and comments why.
+
+    In a run, an agent that puts its task up for review calls it done: the run decides who looks at it.
+    """
+    task = _get_writable(tx, text, fence, force)
+    if is_closed(task.status):
+        raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id))
+    if status == "in_review" and done_requests.is_for_run(tx, task):
+        done_requests.save(tx, task, clean_text(reason, what="reason", limit=2000))
+        return TaskMove(task, warnings=(done_requests.NOTED,))
+    if reason:
+        comments.add(tx, task.id, reason)
+    return _move(tx, task, status, status, note=reason)
 
 
 def enrich(tx: Writer, text: str, changes: dict[str, Any], *, fence: int | None = None) -> Task:
@@ -270,9 +346,13 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
     )
     if closing or opening:
         columns["closed_at"] = tx.now if closing else None
+    if opening:
+        columns |= UNPROVEN
     TASKS.update(tx, {"status": status, **UNCLAIMED, "updated_at": tx.now, **columns}, "id = ?", task.id)
     reason = note or columns.get("closed_reason")
     said = {"reason": reason} if reason else {}
+    if columns.get("evidence_at"):
+        said |= {"level": columns["evidence_level"], "commit": columns["evidence_commit"]}
     tx.record("task", task.id, action, {"status": [task.status, status], **said})
     unblocked: tuple[TaskId, ...] = ()
     if closing or opening:

@@ -14,7 +14,7 @@ from binnacle.errors import (
     NotFound,
     Refused,
 )
-from binnacle.store import claim_holders, feature_names, queue_ranks
+from binnacle.store import claim_holders, feature_names, queue_ranks, task_requirements
 from binnacle.store.fresh_ids import fresh_ids
 from binnacle.store.table import Table, escape_like, placeholders
 from binnacle.store.task_titles import TitleTwin, WantedTitle, check_title, find_twins, raise_duplicate, title_columns
@@ -29,8 +29,8 @@ from binnacle.work.text import clean_optional_line
 TASKS = Table(
     "task",
     Task,
-    json=("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers"),
-    times=("claim_expires_at", "created_at", "updated_at", "closed_at", "enriched_at"),
+    json=("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers", "checks"),
+    times=("claim_expires_at", "created_at", "updated_at", "closed_at", "enriched_at", "evidence_at"),
     key=("id",),
 )
 DEPENDENCIES = Table("dependency", Dependency, times=("created_at",), key=("task_id", "depends_on"))
@@ -172,8 +172,9 @@ def list_held_by(tx: Reader, name: str) -> list[Task]:
 
 
 def list_blocked(tx: Reader, *, limit: int) -> tuple[list[Task], int]:
-    """A page of the blocked tasks: waiting for others, blocked, partly done, or waiting for an answer."""
-    where = "(status = 'pending' and open_dependencies > 0) or status in ('blocked', 'partial', 'needs_input')"
+    """A page of the blocked tasks: waiting for others, blocked, partly done, or waiting for an answer or a review."""
+    stopped = "'blocked', 'partial', 'needs_input', 'in_review'"
+    where = f"(status = 'pending' and open_dependencies > 0) or status in ({stopped})"
     page = TASKS.select(tx, f"where {where} order by priority, number limit ?", limit)
     return page, len(page) if len(page) < limit else tx.count(f"select count(*) from task where {where}")
 
@@ -289,6 +290,7 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
     fields = find_changes(task, changes)
     if not fields:
         return task
+    task_requirements.check_weaker(tx, task, fields)
     feature_names.check_exist(tx, "feature", {fields.get("feature")})
     feature_names.check_exist(tx, "discipline", {fields.get("discipline")})
     title = fields.get("title", task.title)
@@ -315,8 +317,12 @@ def _prepare(tx: Writer, draft: NewTask) -> dict[str, Any]:
     fields = validate(draft)
     if fields["parent"]:
         fields["parent"] = resolve(tx, fields["parent"])
+    if status == "done":
+        checked = {name: fields[name] for name in ("kind", "feature", "acceptance_criteria", "checks")}
+        task_requirements.check_new(tx, msgspec.structs.replace(draft, **checked))
     closed_at = tx.now if is_closed(status) else None
     fields |= title_columns(fields["title"]) | {"status": status, "closed_at": closed_at}
+    fields["evidence_level"] = "said" if status == "done" else ""
     return fields | {"created_at": tx.now, "updated_at": tx.now}
 
 

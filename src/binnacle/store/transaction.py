@@ -10,6 +10,7 @@ import msgspec
 
 from binnacle.store.engines.connection import Row, StoreConnection
 from binnacle.work.actor import Actor
+from binnacle.work.done_gate import TrustedCheck
 from binnacle.work.session import Agent
 
 IsGone = Callable[[Agent], bool]
@@ -19,6 +20,15 @@ IsGone = Callable[[Agent], bool]
 def never_gone(agent: Agent) -> bool:  # noqa: ARG001
     """For stores that cannot see the agents' processes: claims then lapse only at the end of their lease."""
     return False
+
+
+CheckGate = Callable[[], Sequence[TrustedCheck]]
+"""The checks of the project, which tasks may need. The store itself cannot see the project's files."""
+
+
+def no_checks() -> Sequence[TrustedCheck]:
+    """For stores that are opened without their project: a task that names a check then cannot be closed."""
+    return ()
 
 
 _JSON = msgspec.json.Encoder()
@@ -92,8 +102,12 @@ class Writer(Reader):
         session: str | None,
         lease: timedelta,
         is_gone: IsGone = never_gone,
+        gate: CheckGate = no_checks,
     ) -> None:
         super().__init__(connection, now=now, is_gone=is_gone)
+        self.gate = gate
+        """The checks of the project. It is asked only when a task is to be closed, because it reads files."""
+
         self.by = by
         self.session = session
         self.lease = lease

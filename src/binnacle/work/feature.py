@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from binnacle.errors import Duplicate, Flag, InvalidInput, did_you_mean
 from binnacle.work import steps
+from binnacle.work.acceptance import clean_check_names
 from binnacle.work.text import clean_line, clean_lines, clean_name, clean_optional_line, clean_paths, clean_text
 
 MAX_PROSE_CHARACTERS = 3000
@@ -33,6 +34,9 @@ class Feature(Struct, frozen=True, kw_only=True, omit_defaults=True):
     context_files: tuple[str, ...] = ()
     dependencies: tuple[str, ...] = ()
     """Names of features it builds on."""
+
+    checks: tuple[str, ...] = ()
+    """Names of checks that its tasks need, in addition to those of the project."""
 
     created_at: datetime
     updated_at: datetime
@@ -75,6 +79,7 @@ def validate_feature(feature: Feature) -> Feature:
         knowledge_paths=clean_paths(feature.knowledge_paths, what="knowledge_paths", limit=10),
         context_files=clean_paths(feature.context_files, what="context_files", limit=30),
         dependencies=tuple(clean_name(name, what="feature") for name in feature.dependencies),
+        checks=clean_check_names(feature.checks),
     )
 
 

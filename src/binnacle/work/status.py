@@ -4,7 +4,11 @@ from typing import Literal, get_args
 
 from binnacle.errors import InvalidInput, did_you_mean
 
-Status = Literal["draft", "pending", "in_progress", "partial", "blocked", "needs_input", "done", "cancelled"]
+Status = Literal[
+    "draft", "pending", "in_progress", "in_review", "partial", "blocked", "needs_input", "done", "cancelled"
+]
+"""`in_review`: the work is there, and someone has to look at it; it is open, not ready, and nobody holds it."""
+
 Kind = Literal["task", "bug", "idea"]
 Provenance = Literal["human", "agent", "system"]
 Priority = int
@@ -30,6 +34,12 @@ _STATUS_ALIASES: dict[str, Status] = {
     "canceled": "cancelled",
     "inprogress": "in_progress",
     "started": "in_progress",
+    "review": "in_review",
+    "reviewing": "in_review",
+    "inreview": "in_review",
+    "for_review": "in_review",
+    "needs_review": "in_review",
+    "awaiting_review": "in_review",
 }
 
 
@@ -42,7 +52,8 @@ def parse_status(word: str) -> Status:
         return key
     if alias := _STATUS_ALIASES.get(key):
         return alias
-    raise InvalidInput(f"unknown status {word!r}", hint=did_you_mean(key, [*STATUSES, *_STATUS_ALIASES]))
+    hint = did_you_mean(key, [*STATUSES, *_STATUS_ALIASES]) or f"one of: {', '.join(STATUSES)}"
+    raise InvalidInput(f"unknown status {word!r}", hint=hint)
 
 
 def parse_priority(word: str | int) -> Priority:

@@ -20,7 +20,9 @@ from binnacle.errors import (
     did_you_mean,
 )
 from binnacle.work import steps
+from binnacle.work.acceptance import clean_check_names
 from binnacle.work.actor import Actor
+from binnacle.work.evidence import EvidenceLevel
 from binnacle.work.ids import TaskId
 from binnacle.work.status import CLOSED, STARTABLE, Kind, Provenance, Status, is_closed
 from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text
@@ -49,6 +51,9 @@ class TaskFields(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     tags: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
     """The requirements of the specification that it meets, such as `R12`."""
+
+    checks: tuple[str, ...] = ()
+    """Names of checks that it needs, in addition to those of its feature and of the project."""
 
     provenance: Provenance = "human"
 
@@ -105,6 +110,14 @@ class Task(TaskFields, frozen=True, kw_only=True, omit_defaults=True):
     updated_at: datetime
     closed_at: datetime | None = None
     enriched_at: datetime | None = None
+    evidence_level: EvidenceLevel = ""
+    """How well it is known that it is done; empty while it is not."""
+
+    evidence_commit: str = ""
+    """The commit that the evidence is about."""
+
+    evidence_at: datetime | None = None
+    """When it was proven."""
 
 
 EDITABLE = tuple(field.name for field in msgspec.structs.fields(TaskFields) if field.name != "provenance")
@@ -131,6 +144,7 @@ def validate(fields: TaskFields) -> dict[str, Any]:
     names = (clean_name(tag, what="tag") for tag in clean_lines(fields.tags, what="tags", limit=30))
     raw["tags"] = tuple(dict.fromkeys(names))
     raw["covers"] = tuple(dict.fromkeys(clean_lines(fields.covers, what="covers", limit=200)))
+    raw["checks"] = clean_check_names(fields.checks)
     for name in ("context_files", "output_artifacts"):
         raw[name] = clean_paths(raw[name], what=name)
     raw["parent"] = raw["parent"] or None
@@ -250,10 +264,12 @@ def check_write(task: Task, *, by: Actor, now: datetime, fence: int | None, forc
         )
 
 
-def check_close(task: Task, *, open_children: Sequence[str], force: bool = False) -> None:
-    """Refuses to finish a task that still waits for other work."""
+def check_close(task: Task, *, by: Actor, open_children: Sequence[str], force: bool = False) -> None:
+    """Refuses to finish a task that still waits for other work, or for a review that is not the agent's own."""
     if task.status in CLOSED:
         raise WrongStatus(f"{task.id} is already {task.status}", hint=steps.reopen(task.id))
+    if task.status == "in_review" and by.kind == "agent":
+        raise WrongStatus(f"{task.id} waits for a review", hint=(steps.TAKE_ANOTHER, steps.comment(task.id)))
     if task.status == "draft" and not force:
         raise WrongStatus(f"{task.id} is a draft", hint=steps.reopen(task.id, words="move it to pending first"))
     waiting = task.open_dependencies
@@ -295,6 +311,13 @@ class Brief(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     claimed_by: str | None = None
     queued: bool = False
+    level: EvidenceLevel = ""
+    """How well it is known that it is done; empty while it is not."""
+
+    commit: str = ""
+    """The commit that was proven."""
+
+    proven_at: datetime | None = None
 
 
 def brief(task: Task) -> Brief:
@@ -312,4 +335,7 @@ def brief(task: Task) -> Brief:
         waits_for=task.open_dependencies,
         claimed_by=task.claimed_by,
         queued=task.queue_position is not None,
+        level=task.evidence_level,
+        commit=task.evidence_commit,
+        proven_at=task.evidence_at,
     )

@@ -35,6 +35,13 @@ FIELDS = (
         completes="feature",
         help="a feature it builds on; may be repeated",
     ),
+    arg(
+        "--check",
+        dest="checks",
+        action="append",
+        metavar="NAME",
+        help="a check that its tasks need; may be repeated",
+    ),
 )
 _NAMES = (
     "title",
@@ -45,6 +52,7 @@ _NAMES = (
     "knowledge_paths",
     "context_files",
     "dependencies",
+    "checks",
 )
 
 
@@ -87,6 +95,7 @@ def _show_one(answer: FeatureAnswer, screen: Screen) -> None:
         (
             ("acronym", feature.acronym),
             ("builds on", feature.dependencies),
+            ("checks", feature.checks),
             ("documents", feature.knowledge_paths),
             ("files", feature.context_files),
             ("changed", feature.updated_at),

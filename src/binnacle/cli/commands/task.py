@@ -58,6 +58,7 @@ FIELDS = (
         metavar="REQUIREMENT",
         help="a requirement of the specification that it meets, such as R12; may be repeated",
     ),
+    arg("--check", action="append", metavar="NAME", help="a check that has to pass before it is done; may be repeated"),
 )
 
 _NAMES = {
@@ -73,6 +74,7 @@ _NAMES = {
     "artifact": "output_artifacts",
     "turns": "estimated_turns",
     "covers": "covers",
+    "check": "checks",
 }
 """Option → field, where the value needs no parsing."""
 
@@ -341,7 +343,8 @@ def update(context: Context, args: Namespace) -> EachChanged:
         if status is not None:
             move = task_moves.set_status(tx, task.id, status, reason=args.reason, fence=args.fence, force=args.force)
         missing = [f"{task.id} has no tag {name!r}" for name in remove if name.casefold() not in tags]
-        return changed_task(move.task, unblocked=move.unblocked, warnings=(*move.warnings, *missing))
+        warnings = (*move.warnings, *missing)
+        return changed_task(move.task, unblocked=move.unblocked, warnings=warnings, requested=move.request)
 
     return change_each(context, args, change)
 

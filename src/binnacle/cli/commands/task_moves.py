@@ -3,7 +3,7 @@
 from argparse import Namespace
 from collections.abc import Callable
 
-from binnacle.cli.command import CommandAnswer, CommandNeeds, arg, call, calls
+from binnacle.cli.command import CommandAnswer, CommandNeeds, arg, by_person, call, calls
 from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
@@ -36,7 +36,7 @@ def _show_split(answer: SplitTaskAnswer, screen: Screen) -> None:
 
 
 def _answer(move: TaskMove) -> ChangedTaskAnswer:
-    return changed_task(move.task, unblocked=move.unblocked, warnings=move.warnings)
+    return changed_task(move.task, unblocked=move.unblocked, warnings=move.warnings, requested=move.request)
 
 
 def _move_each(context: Context, args: Namespace, move: Callable[..., TaskMove], *options: str) -> EachChanged:
@@ -54,6 +54,10 @@ def needs_of_move(status: str, tool: str = "") -> Callable[[Namespace], CommandN
         return calls(*own, call("task_status", status=status, **given), call("task_update", status=status, **given))
 
     return needs
+
+
+def _needs_of_done(args: Namespace) -> CommandNeeds:
+    return by_person("waive the checks of a task") if args.waive else needs_of_each(needs_of_move("done"))(args)
 
 
 def _needs_of_block(args: Namespace) -> CommandNeeds:
@@ -106,13 +110,14 @@ def release(context: Context, args: Namespace) -> EachChanged:
     "bn task done 1f3 2a4 -m 'merged, tests green'",
     IDS,
     REASON,
+    arg("--waive", default="", metavar="REASON", help="without its checks, for this reason; it is kept and shown"),
     FENCE,
     FORCE,
     view=_show_each,
-    needs=needs_of_each(needs_of_move("done")),
+    needs=_needs_of_done,
 )
 def done(context: Context, args: Namespace) -> EachChanged:
-    return _move_each(context, args, task_moves.finish, "reason", "fence", "force")
+    return _move_each(context, args, task_moves.finish, "reason", "waive", "fence", "force")
 
 
 @TASK.command(

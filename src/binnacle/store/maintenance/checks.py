@@ -199,12 +199,40 @@ def _find_missing_features(tx: Reader) -> list[str]:
     ]
 
 
+def _find_unknown_levels(tx: Reader) -> list[str]:
+    """Tasks whose level does not go with their status."""
+    wrong = "(status = 'done' and evidence_level = '') or (status <> 'done' and evidence_level <> '')"
+    rows = tx.rows(f"select id, status, evidence_level from task where {wrong} limit 20")
+    return [f"{row[0]} is {row[1]}, and its level is {row[2] or 'missing'}" for row in rows]
+
+
+def _fix_levels(tx: Writer) -> None:
+    tx.run("update task set evidence_level = 'said' where status = 'done' and evidence_level = ''")
+    tx.run(
+        "update task set evidence_level = '', evidence_commit = '', evidence_at = null "
+        "where status <> 'done' and evidence_level <> ''"
+    )
+
+
+def _find_missing_evidence(tx: Reader) -> list[str]:
+    """Tasks that say that they were proven, without what proves it."""
+    rows = tx.rows(
+        "select id, evidence_level, evidence_commit from task where status = 'done' and ("
+        "(evidence_level in ('checked', 'merged') and not exists (select 1 from evidence e "
+        "where e.commit_id = task.evidence_commit and e.verdict = 'pass')) or "
+        "(evidence_level = 'waived' and not exists (select 1 from waiver w where w.task_id = task.id))) limit 20"
+    )
+    return [f"{row[0]} says {row[1]}{f' at {row[2][:8]}' if row[2] else ''}, and nothing shows it" for row in rows]
+
+
 CHECKS = (
     StoreCheck("integrity", _find_damage, hint="'bn store export' what can be read, then move the file away"),
     StoreCheck("dependency counts", _find_wrong_counts, _fix_counts),
     StoreCheck("claims", _find_wrong_claims, _fix_claims),
     StoreCheck("lapsed claims", _find_lapsed, lapsed_claims.release_lapsed, severity="info"),
     StoreCheck("queue", _find_wrong_queue, _fix_queue, severity="warning"),
+    StoreCheck("evidence levels", _find_unknown_levels, _fix_levels, severity="warning"),
+    StoreCheck("evidence", _find_missing_evidence, hint="look at it, then: bn task reopen ID"),
     StoreCheck("circles", _find_cycles, hint="remove one of them with: bn task dep rm"),
     StoreCheck("search index", _find_index_gaps, _fix_index),
     StoreCheck(

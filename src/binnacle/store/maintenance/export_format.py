@@ -19,9 +19,11 @@ from binnacle.store.claim_holders import AGENTS
 from binnacle.store.comments import COMMENTS
 from binnacle.store.done_requests import REPORTS
 from binnacle.store.events import EVENTS
+from binnacle.store.evidence import EVIDENCE
 from binnacle.store.features import DISCIPLINES, FEATURES
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES, PROGRESS
+from binnacle.store.quarantine import QUARANTINE
 from binnacle.store.questions import QUESTIONS
 from binnacle.store.runs import RUNS
 from binnacle.store.schema_migration import LATEST_SCHEMA
@@ -29,6 +31,7 @@ from binnacle.store.sessions import ITERATIONS, SESSIONS
 from binnacle.store.table import Table
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Reader, stamp
+from binnacle.store.waivers import WAIVERS
 from binnacle.work import steps
 from binnacle.work.text import strip_controls
 
@@ -50,6 +53,9 @@ TABLES: dict[str, tuple[Table[Any], str]] = {
     "report": (REPORTS, "number"),
     "question": (QUESTIONS, "number"),
     "attention": (ATTENTIONS, "number"),
+    "evidence": (EVIDENCE, "number"),
+    "waiver": (WAIVERS, "number"),
+    "quarantine": (QUARANTINE, "number"),
     "agent": (AGENTS, "number"),
     "event": (EVENTS, "seq"),
 }

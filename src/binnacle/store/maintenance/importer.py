@@ -12,6 +12,8 @@ from binnacle.store.table import Table
 from binnacle.store.task_titles import title_columns
 from binnacle.store.tasks import IDS_PER_STATEMENT, TASKS
 from binnacle.store.transaction import Writer
+from binnacle.store.waivers import WAIVER_PREFIX
+from binnacle.work.evidence import EVIDENCE_PREFIX
 from binnacle.work.feature import derive_acronym
 from binnacle.work.graph import find_cycle
 from binnacle.work.journal import Event
@@ -30,6 +32,8 @@ _PREFIXES = {
     "question": "bnq-",
     "attention": "bnp-",
     "agent": "bna-",
+    "evidence": EVIDENCE_PREFIX,
+    "waiver": WAIVER_PREFIX,
 }
 
 _REFERENCES = {
@@ -44,6 +48,8 @@ _REFERENCES = {
     "report": {"session": "session", "task_id": "task"},
     "question": {"session": "session", "task_id": "task"},
     "attention": {"run": "run", "session": "session", "task_id": "task", "question": "question"},
+    "evidence": {"run": "run", "session": "session", "task_id": "task"},
+    "waiver": {"task_id": "task"},
 }
 """The fields of each table that refer to another table, so that references get the new ids."""
 
@@ -126,12 +132,13 @@ class StoreImport:
         return [self._replace_ids(name, value) for value in fresh]
 
     def _select_new_by_key(self, name: str, table: Table[Any], values: list[Any]) -> list[Any]:
-        """The dependencies, iterations, log entries or events that are new, compared by content."""
+        """The entries without an id that are new, compared by content."""
         keys = {
             "dependency": ("task_id", "depends_on"),
             "iteration": ("session", "number"),
             "progress": ("created_at", "author", "text"),
             "event": ("at", "actor", "entity_id", "action"),
+            "quarantine": ("check_name", "test_id"),
         }[name]
         columns = ", ".join(keys)
         there = {tuple(row) for row in self._tx.rows(f"select {columns} from {name}")}
@@ -200,6 +207,8 @@ class StoreImport:
 
     def _prepare_task(self, row: dict[str, Any], offset: int) -> None:
         row |= title_columns(row["title"]) | {"open_dependencies": 0}
+        if row["status"] == "done" and not row["evidence_level"]:
+            row["evidence_level"] = "said"  # an older program kept no levels
         if row["queue_position"] is not None:
             row["queue_position"] += offset
         if row["parent"]:
@@ -236,6 +245,7 @@ def clear(tx: Writer) -> dict[str, int]:
     """Deletes everything, including the event log. Returns the number of deleted rows by table."""
     TASKS.update(tx, {"parent": None}, "parent is not null")
     counts = {name: tx.run(f"delete from {name}") for name in reversed(TABLES)}
-    tx.run("delete from undo")
+    for name in ("undo", "baseline"):
+        tx.run(f"delete from {name}")
     tx.record("store", "store", "cleared", {"counts": counts})
     return {name: count for name, count in counts.items() if count}

@@ -3,13 +3,19 @@
 from msgspec import Struct
 
 from binnacle.store import comments, tasks
+from binnacle.store.evidence import list_of_task
 from binnacle.store.questions import list_task_questions
 from binnacle.store.transaction import Reader
+from binnacle.store.waivers import list_waivers
+from binnacle.work.evidence import Evidence, Waiver
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Comment
 from binnacle.work.report import Question
 from binnacle.work.status import Status
 from binnacle.work.task import Task
+
+MAX_SHOWN_EVIDENCE = 10
+"""Results that are shown with a task."""
 
 
 class RelatedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -30,6 +36,10 @@ class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     parts: tuple[RelatedTask, ...] = ()
     comments: tuple[Comment, ...] = ()
     questions: tuple[Question, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    """The newest results of checks about it, newest first."""
+
+    waivers: tuple[Waiver, ...] = ()
 
 
 _AROUND = """
@@ -58,4 +68,6 @@ def load_details(tx: Reader, text: str) -> TaskDetails:
         parts=tuple(around["parts"]),
         comments=tuple(comments.list_comments(tx, task.id)),
         questions=tuple(list_task_questions(tx, task.id)),
+        evidence=tuple(list_of_task(tx, task.id, limit=MAX_SHOWN_EVIDENCE)),
+        waivers=tuple(list_waivers(tx, task.id)),
     )

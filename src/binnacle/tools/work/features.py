@@ -36,6 +36,7 @@ class FeatureFields(TypedDict, total=False):
     knowledge_paths: Lines
     context_files: Lines
     dependencies: Annotated[Lines, Meta(description="features it builds on")]
+    checks: Annotated[Lines, Meta(description="names of checks that its tasks need")]
 
 
 class DisciplineFields(TypedDict, total=False):
@@ -55,7 +56,7 @@ class DisciplineFields(TypedDict, total=False):
 def _format_feature(one: Feature) -> str:
     parts = [f"{one.name} [{one.acronym}] {one.title}", one.description]
     parts += [f"{name}: {value}" for name in ("architecture", "boundaries") if (value := getattr(one, name))]
-    for name in ("dependencies", "context_files", "knowledge_paths"):
+    for name in ("dependencies", "context_files", "knowledge_paths", "checks"):
         if value := getattr(one, name):
             parts.append(f"{name}: {', '.join(value)}")
     return "\n".join(part for part in parts if part)

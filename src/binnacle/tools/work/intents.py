@@ -10,6 +10,7 @@ from binnacle.store.transaction import Writer
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.work.task_text import Lines
 from binnacle.tools.work.typed_tool import tool
+from binnacle.work.done_gate import describe_request
 from binnacle.work.report import (
     MAX_WORDS_CHARACTERS,
     BlockerKind,
@@ -157,10 +158,12 @@ def report_suggestion(
 def _close(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str = "", **more: Any) -> ToolReply:
     body = {name: interim_reports.clean_words(value, what=name) for name, value in said.items()}
     detail = clean_text(detail, what="detail", limit=MAX_WORDS_CHARACTERS)
-    on, report, settled = reports.close(tx, closing, {**body, "detail": detail, **more})
+    on, report, settled, request = reports.close(tx, closing, {**body, "detail": detail, **more})
     data: dict[str, Any] = {"report": report.id, "task": on.task.id}
     if settled is not None:
         return ToolReply({**data, "settled": settled}, _format_settled(settled))
+    if request is not None:
+        return ToolReply({**data, "requested": request}, f"Reported done for {on.task.id}: {describe_request(request)}")
     text = f"Reported {closing} for {on.task.id}; it counts when this session ends. Stop here."
     if why := reports.describe_loss(tx, on):
         return ToolReply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will be kept only as a comment")

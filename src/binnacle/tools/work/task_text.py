@@ -7,6 +7,7 @@ from msgspec import Meta, Struct, structs
 
 from binnacle.store.task_moves import TaskMove
 from binnacle.tools.outcome import ToolReply
+from binnacle.work.evidence import describe_proof
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import Brief, NewTask, Task, brief
 
@@ -18,6 +19,9 @@ Kind = Annotated[str, Meta(description="task, bug or idea")]
 Limit = Annotated[int, Meta(description="how many at most", ge=1, le=500)]
 Lines = tuple[str, ...]
 Covers = Annotated[Lines, Meta(description="requirements of the specification that it meets, such as R12")]
+
+
+Checks = Annotated[Lines, Meta(description="names of checks that have to pass before it is done")]
 
 
 class TaskInput(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +44,7 @@ class TaskInput(Struct, kw_only=True, forbid_unknown_fields=True):
     estimated_turns: int | None = None
     tags: Lines = ()
     covers: Covers = ()
+    checks: Checks = ()
 
 
 class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -53,6 +58,7 @@ class PartInput(Struct, kw_only=True, forbid_unknown_fields=True):
     context_files: Lines = ()
     hints: str = ""
     covers: Covers = ()
+    checks: Checks = ()
 
 
 def new_task(given: TaskInput | PartInput) -> NewTask:
@@ -86,6 +92,7 @@ class TaskChanges(TaskEnrichment, total=False):
     pseudocode: str
     tags: Lines
     covers: Covers
+    checks: Checks
 
 
 def parse_changes(fields: TaskChanges) -> dict[str, Any]:
@@ -101,6 +108,7 @@ def line(task: Task | Brief) -> str:
     short = brief(task) if isinstance(task, Task) else task
     notes = [short.feature or "", f"waits for {short.waits_for}" if short.waits_for else ""]
     notes += [f"held by {short.claimed_by}" if short.claimed_by else "", short.kind if short.kind != "task" else ""]
+    notes += [describe_proof(short.level, short.commit)]
     said = "; ".join(note for note in notes if note)
     return f"{short.id} P{short.priority} {short.title}{f' ({said})' if said else ''}"
 
@@ -123,13 +131,15 @@ def move_reply(move: TaskMove, said: str) -> ToolReply:
     """The reply with the result of a move."""
     task = move.task
     data: dict[str, Any] = {"task": brief(task)}
-    text = f"{said} {line(task)}"
+    text = f"{'requested:' if move.request else said} {line(task)}"
     if task.claimed_by:
         data |= {"fence": task.fence, "expires_at": task.claim_expires_at}
         text += f"\nclaim {task.fence}: pass fence={task.fence} with what you change"
     if move.unblocked:
         data["unblocked"] = list(move.unblocked)
         text += f"\nnow ready: {', '.join(move.unblocked)}"
+    if move.request is not None:
+        data["requested"] = move.request
     if move.warnings:
         data["warnings"] = list(move.warnings)
         text += "".join(f"\nwarning: {warning}" for warning in move.warnings)

@@ -34,6 +34,7 @@ from binnacle.tools.work.task_text import (
 )
 from binnacle.tools.work.typed_tool import tool
 from binnacle.work.actor import Actor
+from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, describe_level, describe_verdict
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import brief
 
@@ -146,7 +147,8 @@ def task_status(
     reason: Annotated[str, Meta(description="the result, or why; needed to block or cancel")] = "",
     fence: Fence = None,
 ) -> ToolReply:
-    """Moves a task: in_progress takes it, done finishes it, cancelled sets it aside, pending gives it back."""
+    """Moves a task: in_progress takes it, done finishes it if its checks pass, cancelled sets it aside, pending gives
+    it back, in_review waits for a review."""
     return move_reply(task_moves.set_status(tx, id, parse_status(status), reason=reason, fence=fence), f"{status}:")
 
 
@@ -245,8 +247,11 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     found = load_details(tx, id)
     task = found.task
     parts: list[str] = [f"{line(task)}\nstatus: {task.status}"]
+    if task.evidence_level:
+        level = describe_level(task.evidence_level, task.evidence_commit, task.evidence_at, now=tx.now)
+        parts.append(f"evidence: {level}")
     parts += [f"{name}: {value}" for name in ("description", "hints", "pseudocode") if (value := getattr(task, name))]
-    for name in ("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers"):
+    for name in ("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers", "checks"):
         if value := getattr(task, name):
             parts.append(f"{name}: " + "; ".join(value))
     for title, related in (
@@ -256,6 +261,11 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     ):
         parts += [f"{title}: {one.id} ({one.status}) {one.title}" for one in related]
     parts += [f"comment {one.id} by {one.author}: {one.body}" for one in found.comments]
+    parts += [
+        f"check {one.check_name}: {describe_verdict(one)} at {one.commit_id[:SHORT_COMMIT_CHARACTERS]} ({one.id})"
+        for one in found.evidence
+    ]
+    parts += [f"waived by {one.waived_by}: {one.reason}" for one in found.waivers]
     parts += [f"question {one.id}: {one.text} Answer: {one.answer or 'none yet'}" for one in found.questions]
     return ToolReply(found, "\n".join(parts))
 

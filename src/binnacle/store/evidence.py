@@ -1,0 +1,111 @@
+"""Results of checks, also on bases. Only Binnacle itself adds them: no tool and no command takes one as input."""
+
+from collections.abc import Collection
+from datetime import timedelta
+
+import msgspec
+
+from binnacle.errors import NotFound
+from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.table import Table, placeholders
+from binnacle.store.transaction import Reader, Writer, stamp
+from binnacle.work import steps
+from binnacle.work.evidence import EVIDENCE_PREFIX, MAX_KEPT_IDS, Baseline, Evidence
+
+EVIDENCE = Table(
+    "evidence",
+    Evidence,
+    json=("passed", "failed", "new_failed", "old_failed", "findings"),
+    times=("created_at",),
+    key=("id",),
+)
+BASELINES = Table("baseline", Baseline, json=("passed", "failed", "skipped"), times=("created_at",))
+
+MAX_BASELINE_IDS = 50_000
+"""Ids of tests that a baseline keeps, of each kind. With fewer, tests that are gone would not be noticed."""
+
+BASELINE_KEPT = timedelta(days=30)
+"""How long a baseline is kept."""
+
+_IDS = ("passed", "failed", "new_failed", "old_failed", "findings")
+
+
+def add(tx: Writer, evidence: Evidence) -> Evidence:
+    """Keeps a result under a new id and the time of the transaction."""
+    cut = {name: getattr(evidence, name)[:MAX_KEPT_IDS] for name in _IDS}
+    kept = msgspec.structs.replace(
+        evidence, id=fresh_id(tx, "evidence", EVIDENCE_PREFIX), created_at=tx.now, reason=evidence.reason[:2000], **cut
+    )
+    EVIDENCE.insert(tx, [EVIDENCE.row(kept)])
+    said = {"check": kept.check_name, "verdict": kept.verdict, "commit": kept.commit_id, "task": kept.task_id}
+    tx.record("evidence", kept.id, "checked", {name: value for name, value in said.items() if value})
+    return get(tx, kept.id)
+
+
+def get(tx: Reader, evidence_id: str) -> Evidence:
+    """The result with this id."""
+    found = EVIDENCE.first(tx, "where id = ?", evidence_id)
+    if found is None:
+        raise NotFound(f"no evidence {evidence_id!r}", hint=steps.LIST_TASKS)
+    return found
+
+
+def get_many(tx: Reader, ids: Collection[str]) -> list[Evidence]:
+    """The results with these ids, as far as they exist, oldest first."""
+    wanted = list(ids)
+    if not wanted:
+        return []
+    return EVIDENCE.select(tx, f"where id in {placeholders(wanted)} order by number", *wanted)
+
+
+def find(tx: Reader, *, tree: str, definition: str, environment: str) -> Evidence | None:
+    """The newest result of a check, exactly as defined, on a tree and in an environment: it need not run again."""
+    where = "where tree = ? and definition = ? and environment = ? order by number desc"
+    return EVIDENCE.first(tx, where, tree, definition, environment)
+
+
+def list_failures(tx: Reader, tree: str) -> list[Evidence]:
+    """The results on a tree that speak against it, oldest first."""
+    return EVIDENCE.select(tx, "where tree = ? and verdict in ('fail', 'flaky') order by number", tree)
+
+
+def list_of_task(tx: Reader, task_id: str, *, limit: int = 50) -> list[Evidence]:
+    """The newest results about a task, newest first."""
+    return EVIDENCE.select(tx, "where task_id = ? order by number desc limit ?", task_id, limit)
+
+
+def list_of_commit(tx: Reader, commit: str, *, limit: int = 50) -> list[Evidence]:
+    """The newest results about a commit, newest first."""
+    return EVIDENCE.select(tx, "where commit_id = ? order by number desc limit ?", commit, limit)
+
+
+def list_of_run(tx: Reader, run: str, *, limit: int = 500) -> list[Evidence]:
+    """The newest results of a run, newest first."""
+    return EVIDENCE.select(tx, "where run = ? order by number desc limit ?", run, limit)
+
+
+def list_evidence(tx: Reader, *, limit: int, offset: int = 0) -> tuple[list[Evidence], int]:
+    """A page of all results, newest first, and the total number."""
+    page = EVIDENCE.select(tx, "order by number desc limit ? offset ?", limit, offset)
+    return page, tx.count("select count(*) from evidence")
+
+
+def find_baseline(tx: Reader, *, tree: str, definition: str, environment: str) -> Baseline | None:
+    """The result of a check on a base, if it is known."""
+    where = "where tree = ? and definition = ? and environment = ?"
+    return BASELINES.first(tx, where, tree, definition, environment)
+
+
+def save_baseline(tx: Writer, baseline: Baseline) -> Baseline:
+    """Keeps the result of a check on a base instead of an earlier one, and forgets old ones."""
+    cut = {name: getattr(baseline, name)[:MAX_BASELINE_IDS] for name in ("passed", "failed", "skipped")}
+    kept = msgspec.structs.replace(baseline, created_at=tx.now, **cut)
+    tx.run(
+        "delete from baseline where (tree = ? and definition = ? and environment = ?) or created_at < ?",
+        kept.tree,
+        kept.definition,
+        kept.environment,
+        stamp(tx.now - BASELINE_KEPT),
+    )
+    BASELINES.insert(tx, [BASELINES.row(kept)])
+    return kept

@@ -1,0 +1,216 @@
+"""The gate before `done`: what has to be proven of a task, and whether it is.
+
+A task whose checks are known is done when Binnacle saw them pass, not when someone says so. What has to pass is
+`requirements_of`, whether it did is `find_gaps`: both are functions of values, so the one place that closes tasks
+(`store.task_moves.finish`) decides without looking at anything else.
+
+A proof is bound to one tree. It names evidence by id; what counts is what the store has under these ids: the check,
+exactly as it is defined now, passed on that tree. Another tree, another definition and any other verdict prove nothing,
+and neither does a pass of a check that failed on the same tree before: a second run buys a label.
+"""
+
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from binnacle.work.acceptance import parse_criterion
+from binnacle.work.evidence import PROVEN, Evidence, EvidenceLevel, describe_verdict
+from binnacle.work.ids import TaskId
+from binnacle.work.task import Task, TaskFields
+
+
+class TrustedCheck(Struct, frozen=True, kw_only=True):
+    """A check of the project as the gate sees it."""
+
+    name: str
+    definition: str = ""
+    """Digest of its definition, as it was trusted; empty if it cannot be run."""
+
+    problem: str = ""
+    """Why it cannot be run: it was changed and not trusted since, or it is gone."""
+
+    is_for_all: bool = False
+    """Whether every task needs it."""
+
+    has_paths: bool = False
+    """Whether it is about certain files only, so that a change of others does not need it."""
+
+
+class RequiredCheck(Struct, frozen=True, kw_only=True):
+    """A check that a task needs."""
+
+    name: str
+    definition: str = ""
+    problem: str = ""
+    may_be_unconcerned: bool = False
+    """Whether it is not needed if the change touches none of its files."""
+
+
+class TaskRequirements(Struct, frozen=True, kw_only=True):
+    """What has to be proven before a task is done."""
+
+    checks: tuple[RequiredCheck, ...] = ()
+    tests: tuple[str, ...] = ()
+    """Tests that acceptance criteria name."""
+
+    needs_change: bool = False
+    """Whether the proof has to name a change: without one, nothing was done."""
+
+    def __bool__(self) -> bool:
+        return bool(self.checks or self.tests)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is needed, by name."""
+        return (*(check.name for check in self.checks), *(f"test {test}" for test in self.tests))
+
+
+class DoneProof(Struct, frozen=True, kw_only=True):
+    """What Binnacle saw of the work on a task at one commit. Agents cannot make one: no tool takes it."""
+
+    commit_id: str
+    tree: str
+    base: str
+    """The commit from which the work began."""
+
+    base_tree: str = ""
+    evidence: tuple[str, ...]
+    """Ids of the results."""
+
+    unconcerned: tuple[str, ...] = ()
+    """Checks of the project whose files the change does not touch."""
+
+    is_merged: bool = False
+    """Whether the tree is that of the branch that the change was merged into."""
+
+
+class DoneRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A `done` that waits for checks."""
+
+    report: str
+    """Id of the report that keeps it."""
+
+    task_id: TaskId
+    checks: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Why a check cannot be run."""
+
+
+def requirements_of(
+    task: TaskFields, *, feature_checks: Sequence[str], project: Sequence[TrustedCheck], parts: Sequence[Task] = ()
+) -> TaskRequirements:
+    """What a task needs: its own checks and those that its criteria name, its feature's, and the project's."""
+    criteria = [parse_criterion(text) for text in task.acceptance_criteria]
+    named = dict.fromkeys((*task.checks, *(one.check for one in criteria if one.check), *feature_checks))
+    known = {check.name: check for check in project}
+    for check in project:
+        if check.is_for_all:
+            named.setdefault(check.name)
+    asked = {*task.checks, *feature_checks, *(one.check for one in criteria)}
+    return TaskRequirements(
+        checks=tuple(_require(name, known.get(name), is_named=name in asked) for name in named),
+        tests=tuple(dict.fromkeys(one.test for one in criteria if one.test)),
+        needs_change=task.kind != "idea" and not _has_proven_part(parts),
+    )
+
+
+def _require(name: str, known: TrustedCheck | None, *, is_named: bool) -> RequiredCheck:
+    if known is None:
+        return RequiredCheck(name=name, problem=f"no check {name!r} is trusted here")
+    problem = known.problem or ("" if known.definition else f"the check {name!r} cannot be run here")
+    return RequiredCheck(
+        name=name, definition=known.definition, problem=problem, may_be_unconcerned=known.has_paths and not is_named
+    )
+
+
+def _has_proven_part(parts: Sequence[Task]) -> bool:
+    """Whether the work was done in parts, so that nothing of the whole is left to change."""
+    return any(part.status == "done" and part.kind != "idea" and part.evidence_level in PROVEN for part in parts)
+
+
+def find_gaps(
+    needs: TaskRequirements, proof: DoneProof | None, found: Sequence[Evidence], *, failures: Sequence[Evidence] = ()
+) -> list[str]:
+    """What is not proven, as messages; empty if the task may be closed.
+
+    `found` is what the store has of the proof, `failures` what it has of failed checks on the same tree.
+    """
+    if not needs:
+        return []
+    if proof is None:
+        problems = [check.problem for check in needs.checks if check.problem]
+        return problems or [f"its checks have not run: {', '.join(needs.names)}"]
+    gaps: list[str] = []
+    if needs.needs_change and is_without_change(proof):
+        gaps.append("nothing was changed: there is no commit since the work began")
+    here = [one for one in found if one.id in proof.evidence and one.tree == proof.tree]
+    if len(here) < len(set(proof.evidence)):
+        gaps.append("some of the evidence is missing or belongs to another tree")
+    gaps += filter(None, (_find_gap(check, proof, here, failures) for check in needs.checks))
+    gaps += [f"the test {test!r} has not passed" for test in needs.tests if not _has_passed(test, needs, here)]
+    return gaps
+
+
+def is_without_change(proof: DoneProof) -> bool:
+    """Whether a proof is about the very tree from which the work began."""
+    return not proof.commit_id or proof.commit_id == proof.base or proof.tree in ("", proof.base_tree)
+
+
+def _find_gap(check: RequiredCheck, proof: DoneProof, here: Sequence[Evidence], failures: Sequence[Evidence]) -> str:
+    if check.problem:
+        return check.problem
+    if check.may_be_unconcerned and check.name in proof.unconcerned:
+        return ""
+    return _find_doubt(check, proof, [one for one in here if one.check_name == check.name], failures)
+
+
+def _find_doubt(
+    check: RequiredCheck, proof: DoneProof, results: Sequence[Evidence], failures: Sequence[Evidence]
+) -> str:
+    """Why the results of a check do not show that it passes; empty if they do."""
+    current = [one for one in results if one.definition == check.definition]
+    if not current:
+        return f"the check {check.name!r} has {'another definition now' if results else 'not passed'}"
+    if worst := next((one for one in current if one.verdict != "pass"), None):
+        return f"the check {check.name!r} did not pass: {describe_verdict(worst)}"
+    if doubt := next((one for one in current if one.decision != "allow"), None):
+        why = "; ".join(doubt.findings[:3]) or "the change touches what judges it"
+        return f"the check {check.name!r} passed, but a person has to look at it: {why}"
+    if any(_contradicts(one, check, proof) for one in failures):
+        return f"the check {check.name!r} is flaky: it failed on the same tree before"
+    return ""
+
+
+def _contradicts(failure: Evidence, check: RequiredCheck, proof: DoneProof) -> bool:
+    is_same = (failure.check_name, failure.definition, failure.tree) == (check.name, check.definition, proof.tree)
+    return is_same and failure.verdict in ("fail", "flaky")
+
+
+def _has_passed(test: str, needs: TaskRequirements, here: Sequence[Evidence]) -> bool:
+    definitions = {check.definition for check in needs.checks if check.definition}
+    counted = [one for one in here if one.definition in definitions]
+    has_failed = any(is_same_test(test, known) for one in counted for known in one.failed)
+    passed = (known for one in counted if one.verdict == "pass" for known in one.passed)
+    return not has_failed and any(is_same_test(test, known) for known in passed)
+
+
+def is_same_test(named: str, test_id: str) -> bool:
+    """Whether a criterion's test means a test's id: all of it, or its end from a separator on."""
+    return test_id == named or test_id.endswith((f"::{named}", f".{named}", f"/{named}", f" {named}"))
+
+
+def level_of_proof(proof: DoneProof, found: Collection[Evidence]) -> EvidenceLevel:
+    """The level of a task that a sufficient proof closes."""
+    used = [one for one in found if one.id in proof.evidence]
+    if not used:  # the change concerns no check
+        return "said"
+    return "merged" if proof.is_merged and all(one.is_merged for one in used) else "checked"
+
+
+def describe_request(request: DoneRequest) -> str:
+    """What happens to a `done` that waits, and what is in its way."""
+    what = ", ".join((*request.checks, *(f"test {test}" for test in request.tests)))
+    return "; ".join(
+        (f"not done yet: it is done when its checks pass on the commit of the change: {what}", *request.problems)
+    )
