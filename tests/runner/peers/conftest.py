@@ -156,12 +156,12 @@ def lead(request, tmp_path: Path, monkeypatch) -> Iterator[Lead]:
 
 
 def _left(place: Ground) -> list[str]:
-    """The processes that belong to a test and are not its server."""
+    """The processes of a test, without its server and what starts servers for all tests of this process."""
     found = []
     for pid in place.stage.processes():
         with suppress(OSError):
             found.append(Path(f"/proc/{pid}/cmdline").read_text())
-    return [command for command in found if "fixture.py" not in command]
+    return [command for command in found if "fixture.py" not in command and "fork_server.py" not in command]
 
 
 @pytest.fixture
