@@ -163,6 +163,44 @@ else:
         assert (ended.why, ended.iterations, ended.closed) == ("needs_input", 5, 2)
         assert [play.status(one) for one in good] == ["done", "done"]
 
+    def test_one_task_at_which_the_agent_always_fails_does_not_end_the_others(self, play):
+        first, bad, last = play.add(
+            NewTask(title="A", priority=0), NewTask(title="Poison", priority=1), NewTask(title="B", priority=2)
+        )
+        script = f"""
+if agent.task == {bad!r}:
+    os._exit(3)
+agent.write(agent.task, "x")
+agent.done()
+"""
+        ended = play.run(script, control=FastControl())
+        assert (ended.why, ended.closed) == ("needs_input", 2)
+        assert [play.status(one) for one in (first, bad, last)] == ["done", "needs_input", "done"]
+        assert [outcome for outcome, _ in play.attempts(bad)] == ["failed"] * 3
+
+    def test_a_tree_that_somebody_removed_is_no_failure_of_the_agent(self, play):
+        play.add(NewTask(title="A"))
+        script = """
+import shutil
+if agent.times("turn") == 1:
+    shutil.rmtree(agent.cwd)
+else:
+    agent.write("a", "x")
+agent.done()
+"""
+        ended = play.run(script, workers=2)
+        assert (ended.why, ended.iterations, ended.closed) == ("complete", 2, 1)
+
+    def test_a_tree_that_cannot_be_made_ends_the_run_with_what_git_said(self, play):
+        (task,) = play.add(NewTask(title="A"))
+        repo = play.runs.repo
+        repo.commit("large files", {".gitattributes": "*.bin filter=large", "a.bin": "x"})
+        repo.git("config", "filter.large.smudge", "no-such-program")
+        repo.git("config", "filter.large.required", "true")
+        ended = play.run("agent.done()", workers=2)
+        assert (ended.why, play.status(task)) == ("error", "pending")
+        assert "smudge filter large failed" in ended.said
+
     def test_iterations_are_as_many_as_tasks(self, play):
         play.add(*(NewTask(title=f"Task {word}") for word in ("one", "two", "three")))
         ended = play.run("agent.write(agent.task, 'x')\nagent.done()", auto_commit=True)

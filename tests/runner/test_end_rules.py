@@ -4,7 +4,7 @@ import pytest
 
 from binnacle.errors import InvalidInput
 from binnacle.runner.budget import RunBudget, RunSpending, check_budget, parse_budget, seconds_left
-from binnacle.runner.end_rules import MAX_FAILURES, MAX_IDLE_ITERATIONS, TaskCounts, find_end_reason
+from binnacle.runner.end_rules import MAX_FAILURES, MAX_IDLE_ITERATIONS, TaskCounts, count_failures, find_end_reason
 
 
 def why(standing: TaskCounts, **counts: int) -> str | None:
@@ -61,6 +61,12 @@ class TestJudge:
     def test_failures_in_a_row_end_it(self):
         assert why(TaskCounts(ready=1), failures=MAX_FAILURES - 1) is None
         assert why(TaskCounts(ready=1), failures=MAX_FAILURES) == "agent_failing"
+
+    def test_failures_at_one_task_speak_against_the_task(self):
+        assert count_failures(["a"] * 9, has_worked=True) == 0
+        assert count_failures(["a", "a", "b"], has_worked=True) == 3
+        assert count_failures(["a"], has_worked=False) == MAX_FAILURES
+        assert count_failures([], has_worked=False) == 0
 
     def test_what_is_complete_is_complete_although_the_agent_fails(self):
         assert why(TaskCounts(is_complete=True, closed_here=1), failures=MAX_FAILURES) == "complete"

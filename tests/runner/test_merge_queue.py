@@ -9,6 +9,7 @@ import pytest
 from binnacle.runner.trees.merge_queue import MergeQueue
 from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge
 from binnacle.runner.trees.run_trees import InWorktrees
+from runner.repositories import Repository
 from runner.run_folders import do, in_tree, opened, run, work
 
 
@@ -378,3 +379,69 @@ def test_two_runs_work_side_by_side(repo, trees):
     run(all_of_it())
     assert repo.files() == ["a.py", "b.py", "cart.py", "docs/a.md"]
     assert repo.git("branch", "--format=%(refname:short)") == "main"
+
+
+def test_the_branch_of_the_run_is_made_again_if_somebody_deletes_it(repo, trees):
+    async def all_of_it():
+        async with opened(trees(moves_checkout=False)) as these:
+            assert isinstance(await do(these, 1, "bn-1", {"a.py": "a"}), MergeDone)
+            await work(these, 2, "bn-2", {"b.py": "b"})
+            repo.git("branch", "-D", "bn/blue/run")
+            assert isinstance(await these.integrate(2, "bn-2", "x"), MergeDone)
+            repo.git("branch", "-D", "bn/blue/run")
+            await these.prepare(1, "bn-3")
+            repo.git("branch", "-D", "bn/blue/run")
+            assert await these.close() == ("bn/blue/run",)
+
+    run(all_of_it())
+    assert {"a.py", "b.py"} <= set(repo.files("bn/blue/run"))
+
+
+def test_a_history_of_its_own_is_parked_and_the_task_begins_again(repo, trees):
+    async def all_of_it():
+        async with opened(trees()) as these:
+            await these.prepare(1, "bn-1")
+            tree = in_tree(these, 1)
+            tree.git("update-ref", "-d", "refs/heads/bn/blue/bn-1")
+            tree.write({"a.py": "a"})
+            await these.keep(1, "bn-1", "a new root")
+            held = await these.integrate(1, "bn-1", "x")
+            assert isinstance(held, MergeHeld)
+            assert held.reason == "its commits do not begin from bn/blue/run, so they cannot be merged"
+            (ref,) = (await these.prepare(1, "bn-1")).was_parked
+            assert repo.at(ref, "a.py") == "a"
+            assert isinstance(await do(these, 1, "bn-1", {"b.py": "b"}), MergeDone)
+            return await these.close()
+
+    assert len(run(all_of_it())) == 1
+    assert "a.py" not in repo.files()
+    assert "b.py" in repo.files()
+
+
+def test_a_person_may_begin_a_new_history(repo, trees):
+    async def all_of_it():
+        async with opened(trees()) as these:
+            await work(these, 1, "bn-1", {"a.py": "a"})
+            repo.git("update-ref", "-d", "refs/heads/main")
+            repo.git("commit", "--quiet", "-m", "all over again")
+            assert isinstance(await these.integrate(1, "bn-1", "x"), MergeDone)
+            assert "has commits that conflict" in these.behind
+
+    run(all_of_it())
+    assert "a.py" in repo.files("bn/blue/run")
+    assert "a.py" not in repo.files("main")
+
+
+def test_a_repository_in_the_tree_is_named_as_what_holds_the_work(trees):
+    async def all_of_it():
+        async with opened(trees()) as these:
+            await work(these, 1, "bn-1", {"a.py": "a"})
+            nested = Repository.new(Path(these.folder(1), "vendored"), {"x": "x"})
+            held = await these.integrate(1, "bn-1", "x")
+            assert isinstance(held, MergeHeld)
+            assert held.reason.startswith("vendored/ is a git repository of its own, so nothing in it is committed")
+            (nested.path / ".git").rename(nested.path.parent.parent / "away")
+            await these.keep(1, "bn-1", "x")
+            assert isinstance(await these.integrate(1, "bn-1", "x"), MergeDone)
+
+    run(all_of_it())

@@ -1,6 +1,8 @@
 """Which requests of an agent are allowed, and by which of its options."""
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -41,6 +43,47 @@ class TestPolicies:
     @pytest.mark.parametrize("kind", ["execute", "delete", "fetch", "other", "switch_mode", "brand_new"])
     def test_edits_rejects_everything_else(self, kind):
         assert answer("edits", request(kind)).option_id == "id-reject_once"
+
+    @pytest.mark.parametrize("kind", ["edit", "move"])
+    @pytest.mark.parametrize("sends", ["locations", "content", "input", "destination", "changes", "before"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            *(".git/hooks/pre-commit", "sub/.git/config", ".GIT/config", "sub/../.git/config", ".git"),
+            *("../other/x", "/etc/hosts", "~/.bashrc", "out/x", "alias/hooks/pre-commit", "a\0b"),
+        ],
+    )
+    def test_edits_is_about_the_work_not_about_git_nor_what_is_elsewhere(self, tmp_path, kind, sends, path):
+        assert not self.edits(tmp_path, kind, sends, path).is_allowed
+
+    @pytest.mark.parametrize("sends", ["locations", "content", "input", "destination", "changes", "before"])
+    @pytest.mark.parametrize("path", ["a.py", ".gitignore", ".github/workflows/x.yml", "new/folder/b.py", "inner/x"])
+    def test_edits_allows_every_file_of_the_work(self, tmp_path, sends, path):
+        assert self.edits(tmp_path, "edit", sends, path).is_allowed
+        assert self.edits(tmp_path, "edit", sends, str(tmp_path / "tree" / path)).is_allowed
+
+    def edits(self, folder: Path, kind: str, sends: str, path: str) -> PermissionDecision:
+        tree = folder / "tree"
+        for name in (".git/hooks", "sub"):
+            (tree / name).mkdir(parents=True, exist_ok=True)
+        for name, target in (("out", folder), ("alias", tree / ".git"), ("inner", tree / "sub")):
+            if not (tree / name).is_symlink():
+                (tree / name).symlink_to(target)
+        calls = SeenToolCalls()
+        options = request().options
+        fields: dict[str, Any] = {
+            "locations": {"locations": (acp.Location(path=path),)},
+            "content": {"content": (acp.ToolContent(type="diff", path=path, new_text="x"),)},
+            "input": {"raw_input": {"file_path": path, "content": "x"}},
+            "destination": {"raw_input": {"path": "a.py", "destination": path}},
+            "changes": {"raw_input": {"changes": {path: {"type": "add"}}}},
+            "before": {"locations": (acp.Location(path="a.py"),)},
+        }[sends]
+        if sends == "before":
+            calls.note(acp.ToolCallFields(tool_call_id="c", kind=kind, raw_input={"path": path}))
+        call = acp.ToolCallFields(tool_call_id="c", title="Edit", kind=kind, **fields)
+        asked = calls.asked(acp.RequestPermission(session_id="s", tool_call=call, options=options))
+        return answer("edits", replace(asked, folder=str(tree)))
 
     def test_all_allows_and_none_rejects(self):
         assert answer("all", request("execute")).is_allowed
@@ -318,6 +361,11 @@ class TestAlways:
     def test_everything_else_is_asked_again(self, first, second):
         asked, decision = self.ask_both(first, second)
         assert (asked, decision.by) == (2, "person")
+
+    def test_a_hook_of_git_is_asked_again(self, tmp_path):
+        first = replace(call("edit", "x", {"path": "a"}, tool="Edit"), folder=str(tmp_path), paths=("a",))
+        asked, _ = self.ask_both(first, replace(first, input={"path": ".git/hooks/x"}, paths=(".git/hooks/x",)))
+        assert asked == 2
 
     def test_a_call_that_was_too_long_to_keep_is_asked_again(self):
         unknown = PermissionRequest(

@@ -1,6 +1,7 @@
 """Calls at the same time: they share a commit, and each gets its own answer."""
 
 import asyncio
+import sqlite3
 import threading
 from datetime import timedelta
 
@@ -10,8 +11,9 @@ import pytest
 from binnacle.errors import StoreUnreachable
 from binnacle.store import tasks
 from binnacle.store.opening import open_postgres
+from binnacle.store.store import Store
 from binnacle.tools.caller import Caller
-from binnacle.tools.work.access import StoreAccess
+from binnacle.tools.work.access import MAX_BLOCKING_SECONDS, StoreAccess
 from binnacle.work.actor import Actor
 from binnacle.work.session import Session
 from places import access_to
@@ -143,3 +145,26 @@ def test_a_watch_waits_for_nothing_and_leaves_the_first_call_its_patience(own_po
         assert not access._is_down
         own_postgres.start()
         assert Tools(access)("task_list")["total"] == 0
+
+
+@pytest.mark.parametrize("use", ["watch", "look"])
+def test_a_file_that_is_locked_when_it_is_opened_is_waited_for(sqlite_place, use):
+    """Another process locks it for a moment when it is the last to close it, or when it repairs it."""
+    sqlite_place.open().close()
+    lock = sqlite3.connect(sqlite_place.where, isolation_level=None, check_same_thread=False)
+    lock.execute("pragma locking_mode = exclusive")
+    lock.execute("begin exclusive")
+    waited = []
+
+    def open_store(timeout: float, _: float) -> Store:
+        if timeout > MAX_BLOCKING_SECONDS:
+            lock.close()
+            waited.append(timeout)
+        return sqlite_place.open(timeout=timeout)
+
+    with StoreAccess(open_store, patience=10) as access:
+        if use == "watch":
+            access.watch()
+        else:
+            assert asyncio.run(access.look(lambda tx: tasks.list_ready(tx, limit=9)))[1] == 0
+    assert waited == [10]

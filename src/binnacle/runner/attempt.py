@@ -12,7 +12,7 @@ The claim on the task lasts until it is settled. A conflict keeps it: the next a
 """
 
 from functools import partial
-from typing import NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed, RemoteUnreachable
 from binnacle.git.command import commit_message
@@ -33,6 +33,10 @@ BACKOFF_SECONDS = (1.0, 5.0)
 """Seconds before a failed agent is started again; the last value repeats."""
 
 
+AttemptFailure = Literal["", "agent", "preparation"]
+"""What kept an attempt from its work: the agent, or the tree in which it should have worked."""
+
+
 class AttemptResult(NamedTuple):
     """What an attempt led to."""
 
@@ -47,6 +51,9 @@ class AttemptResult(NamedTuple):
 
     end: EndReason | None = None
     """Why the run has to end."""
+
+    failed: AttemptFailure = ""
+    """What failed, if the agent did not end by itself."""
 
     @property
     def is_progress(self) -> bool:
@@ -89,9 +96,10 @@ class Attempt:
             return self._stop(error, error.hint)
         except BinnacleError as error:
             await self._report(error)
-            return await self._settle("failed", error.message)
+            return (await self._settle("failed", error.message))._replace(failed="preparation")
         if finished is None:
-            return await self._settle("failed", f"the agent failed {MAX_FAILURES} times in a row")
+            settled = await self._settle("failed", f"the agent failed {MAX_FAILURES} times in a row")
+            return settled._replace(failed="agent")
         return AttemptResult("stopped") if finished.is_broken_off else await self._take_over(finished)
 
     async def _prepare_and_work(self) -> FinishedIteration | None:

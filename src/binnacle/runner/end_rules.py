@@ -1,5 +1,6 @@
 """Whether a run continues, and if not, why: rules over values."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -79,6 +80,17 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
 def default_iterations(tasks: int, max_attempts: int) -> int:
     """The most iterations of a run with so many tasks, if its budget does not say."""
     return tasks * max_attempts + SPARE_ITERATIONS
+
+
+def count_failures(tasks: Sequence[str], *, has_worked: bool) -> int:
+    """How many failures in a row speak against the agent. `tasks` are those of the attempts in which it failed.
+
+    An agent that has worked before and fails only in one task fails because of this task, which is handed to a person.
+    One that has never worked is not tried again.
+    """
+    if tasks and not has_worked:
+        return MAX_FAILURES
+    return len(tasks) if len(set(tasks)) > 1 else 0
 
 
 def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> EndReason | None:

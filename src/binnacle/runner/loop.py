@@ -51,7 +51,14 @@ from binnacle.errors import BinnacleError, HookFailed
 from binnacle.runner import run_events
 from binnacle.runner.attempt import Attempt, AttemptResult
 from binnacle.runner.budget import check_budget
-from binnacle.runner.end_rules import MAX_FAILURES, EndKind, EndReason, TaskCounts, default_iterations, find_end_reason
+from binnacle.runner.end_rules import (
+    EndKind,
+    EndReason,
+    TaskCounts,
+    count_failures,
+    default_iterations,
+    find_end_reason,
+)
 from binnacle.runner.planning_stage import PlanningStage
 from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
@@ -61,6 +68,7 @@ from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import ClaimedAttempt
 from binnacle.work.planning_steps import SpecChange
 
+TREE_HINT = "fix what it says, then: bn run --resume"
 INTERRUPTED = EndReason("interrupted", "the run was stopped", "resume it with: bn run --resume")
 
 
@@ -94,8 +102,8 @@ class RunLoop:
         self._idle = 0
         """Attempts in a row that led to nothing."""
 
-        self._failed = 0
-        """Attempts in a row in which the agent failed."""
+        self._failed: list[str] = []
+        """The tasks of the attempts in a row in which the agent failed."""
 
         self._has_worked = False
         """Whether an agent has ended an attempt by itself."""
@@ -213,7 +221,7 @@ class RunLoop:
             try:
                 while claimed is not None:
                     result = await Attempt(self._context, self._trees, worker, claimed).make()
-                    self._count(result)
+                    self._count(result, claimed.task.id)
                     if result.holds_task:
                         await self._context.control.wait_to_go_on()
                     goes_on = result.holds_task and self._end_reason is None and not self._find_stop()
@@ -223,7 +231,7 @@ class RunLoop:
                 self._count_iterations()
                 self._freed.set()
 
-    def _count(self, result: AttemptResult) -> None:
+    def _count(self, result: AttemptResult, task_id: str) -> None:
         """Counts an attempt that ended, and ends the run if agents only fail, or nothing comes of their work."""
         if result.end is not None:
             self._end_with(result.end)
@@ -231,13 +239,13 @@ class RunLoop:
             return
         self._finished += 1
         self._count_iterations()
-        self._has_worked = self._has_worked or result.outcome != "failed"
-        self._failed = self._failed + 1 if result.outcome == "failed" else 0
+        self._has_worked = self._has_worked or not result.failed
+        self._failed = [*self._failed, task_id] if result.failed else []
         self._idle = 0 if result.is_progress else self._idle + 1
-        counts = TaskCounts(ready=1)
-        failures = MAX_FAILURES if self._failed and not self._has_worked else self._failed
-        if reason := find_end_reason(counts, idle=self._idle, failures=failures):
-            self._end_with(reason)
+        failures = count_failures(self._failed, has_worked=self._has_worked)
+        if reason := find_end_reason(TaskCounts(ready=1), idle=self._idle, failures=failures):
+            is_tree = result.failed == "preparation" and reason.why == "agent_failing"
+            self._end_with(EndReason("error", result.reason, TREE_HINT) if is_tree else reason)
 
     def _count_iterations(self) -> None:
         """An attempt counts against the budget from its start."""

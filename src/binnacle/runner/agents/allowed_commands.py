@@ -12,12 +12,12 @@ that says anything we do not know about how the command is run is not allowed ei
 only as the title of its call, which a model may have written, no request is allowed.
 """
 
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from binnacle.runner.agents.changed_paths import is_inside
 from binnacle.runner.agents.permissions import PermissionRequest
 
 SHELLS = tuple(f"{place}{shell}" for shell in ("bash", "zsh", "sh") for place in ("", "/bin/", "/usr/bin/"))
@@ -56,7 +56,7 @@ class AllowedCommands:
             return False
         texts = [text for key in COMMAND_KEYS if key in given and (text := _as_text(given[key])) is not None]
         folders = [given[key] for key in FOLDER_KEYS if key in given]
-        if len(texts) != 1 or not all(_is_inside(one, request.folder) for one in (*request.folders, *folders)):
+        if len(texts) != 1 or not all(is_inside(one, request.folder) for one in (*request.folders, *folders)):
             return False
         return any(texts[0] in _texts_for(command, request.folder) for command in self._commands)
 
@@ -92,11 +92,3 @@ def _quotings(text: str) -> Iterator[str]:
     if _PLAIN.fullmatch(text):
         yield f"'{text}'"
         yield f'"{text}"'
-
-
-def _is_inside(place: Any, folder: str) -> bool:
-    if not isinstance(place, str) or not folder:
-        return False
-    top = os.path.realpath(folder)
-    found = os.path.realpath(os.path.join(top, place))
-    return found == top or found.startswith(f"{top}{os.sep}")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any
 
+from binnacle.runner.agents.changed_paths import PATH_KEYS
 from binnacle.runner.agents.permissions import PermissionRequest
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import encode
@@ -23,7 +24,6 @@ MAX_COMPARED_LINES = 1000
 
 CONTEXT_LINES = 3
 
-_PATHS = ("path", "file_path", "filePath", "filepath", "file", "target_file", "abs_path")
 _OLD_TEXTS = ("old_string", "old_str", "oldString", "old_text", "oldText", "before")
 _NEW_TEXTS = ("new_string", "new_str", "newString", "new_text", "newText", "after", "content", "file_text", "text")
 _DIFFS = ("diff", "unified_diff", "patch")
@@ -117,7 +117,7 @@ def _diff_of_input(value: Any) -> str:
         return ""
     if isinstance(ready := _first(value, _DIFFS), str):
         return ready
-    path = _first(value, _PATHS)
+    path = _first(value, PATH_KEYS)
     path = path if isinstance(path, str) else ""
     if isinstance(changes := value.get("changes"), dict):
         return "\n".join(

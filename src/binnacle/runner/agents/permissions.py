@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from binnacle.runner.agents.changed_paths import is_work
 from binnacle.wire import acp
 
 Approve = Literal["ask", "edits", "all", "none"]
@@ -17,6 +18,9 @@ APPROVALS: tuple[Approve, ...] = ("ask", "edits", "all", "none")
 
 EDIT_KINDS = frozenset({"read", "search", "think", "edit", "move"})
 """Kinds of tool calls that `edits` allows: what a person can revert with git."""
+
+CHANGE_KINDS = frozenset({"edit", "move"})
+"""Those of them that change files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,8 @@ class PermissionRequest:
     """Whether the name occurs in the input or in a path: then it is a command or a file, not a tool."""
 
     paths: tuple[str, ...] = ()
+    """The files that it is about, as far as the agent says it."""
+
     diff: str = ""
     """The change of files that it makes, as a unified diff, if the agent says it."""
 
@@ -197,7 +203,7 @@ def same_request(request: PermissionRequest) -> str | None:
     A change of files that can be reverted is the same if its tool is the same. Everything else, a command above all, is
     the same only if its complete input is.
     """
-    if request.is_named and request.kind in EDIT_KINDS:
+    if request.is_named and _can_revert(request):
         what: Any = None
     elif request.has_input:
         if request.input is None:
@@ -244,10 +250,17 @@ def by_policy(
             return decide(request, allow=True, by="check")
         if approve == "ask" and person is not None:
             return await ask(request, person)
-        allow = approve == "all" or (approve == "edits" and request.kind in EDIT_KINDS)
+        allow = approve == "all" or (approve == "edits" and _can_revert(request))
         return decide(request, allow=allow, by="policy")
 
     return decide_one
+
+
+def _can_revert(request: PermissionRequest) -> bool:
+    """Whether a person can revert with git what a request does: no file of git, and none outside of the tree."""
+    if request.kind in CHANGE_KINDS and request.folder:
+        return all(is_work(path, request.folder) for path in request.paths)
+    return request.kind in EDIT_KINDS
 
 
 def _may_allow_once(request: PermissionRequest) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 from binnacle.runner.agents.allowed_commands import folders_in
 from binnacle.runner.agents.call_details import command_of, diff_of
+from binnacle.runner.agents.changed_paths import paths_in
 from binnacle.runner.agents.permissions import PermissionRequest, is_quoted_in
 from binnacle.wire import acp
 from binnacle.wire.jsonrpc import encode
@@ -26,6 +27,9 @@ KIND_BY_TOOL = {
 
 MAX_FOLDERS = 16
 """Folders that are remembered with a call."""
+
+MAX_PATHS = 100
+"""Files of a call that are remembered with it."""
 
 MAX_INPUT_BYTES = 16 << 10
 """Bytes of a call's input that are remembered with it."""
@@ -50,7 +54,8 @@ class SeenToolCalls:
             self.count += 1
             before = PermissionRequest(tool_call_id=call.tool_call_id)
         told = _name_in(call.meta)
-        paths = tuple(place.path for place in call.locations or ()) or before.paths
+        places = [place.path for place in call.locations or ()] + [one.path for one in call.content or () if one.path]
+        paths = tuple(dict.fromkeys((*before.paths, *places, *paths_in(call.raw_input))))[-MAX_PATHS:]
         name = told or before.name or call.title or ""
         kind = next(
             (one for one in (call.kind, before.kind, KIND_BY_TOOL.get(name)) if one and one != "other"), "other"

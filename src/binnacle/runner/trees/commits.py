@@ -40,6 +40,11 @@ async def has_commit(git: Git, commit: str, *, within: str) -> bool:
     return commit == within or (await git.run("merge-base", "--is-ancestor", commit, within)).code == 0
 
 
+async def is_related(git: Git, one: str, other: str) -> bool:
+    """Whether two commits have a common ancestor. What has none, such as an agent's new root, cannot be merged."""
+    return (await git.run("merge-base", one, other)).code == 0
+
+
 async def join_commits(git: Git, ours: str, theirs: str, message: str) -> str | JoinConflict:
     """The commit that has both, made only if none of them has the other."""
     if await has_commit(git, ours, within=theirs):

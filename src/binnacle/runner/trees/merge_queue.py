@@ -75,6 +75,8 @@ class MergeQueue:
         self._lease = lease or nullcontext
         self._verify = verify
         self.branch = f"bn/{run}/{RUN_WORD}"
+        self._seen = ""
+        """Where the branch was last. If somebody deletes it during the run, it is made again there."""
 
     async def begin(self, commit: str) -> None:
         """Makes the branch, from that of the remote or from a commit, and takes in what is new.
@@ -85,12 +87,12 @@ class MergeQueue:
         async with self._lock.alone() as git:
             if self._remote:
                 await self._remote.fetch(git)
-            if not await find_branch(git, self.branch):
+            if not await self._find_branch(git):
                 start = (await self._remote.find(git, RUN_WORD) if self._remote else "") or commit
                 await set_branch(git, self.branch, start, old="")
             if self._remote and not await self._remote.find(git, RUN_WORD):
                 # If it is refused, another machine has just made it, and it is fetched next.
-                await self._remote.push(git, await find_branch(git, self.branch), RUN_WORD)
+                await self._remote.push(git, await self._find_branch(git), RUN_WORD)
         await self.catch_up()
 
     @asynccontextmanager
@@ -118,7 +120,7 @@ class MergeQueue:
     async def _fetch(self, git: Git) -> None:
         if self._remote:
             await self._remote.fetch(git)
-            old, new = await find_branch(git, self.branch), await self._remote.find(git, RUN_WORD)
+            old, new = await self._find_branch(git), await self._remote.find(git, RUN_WORD)
             if new and old != new and await has_commit(git, old, within=new):
                 await self._move(git, old, new)
 
@@ -128,7 +130,7 @@ class MergeQueue:
         Raises:
             GitError: the branch here and that of the remote went apart.
         """
-        here = await find_branch(git, self.branch)
+        here = await self._find_branch(git)
         there = await self._remote.find(git, RUN_WORD) if self._remote else ""
         if not there:
             return here
@@ -138,6 +140,14 @@ class MergeQueue:
             hint = f"merge them by hand: git switch {self.branch}; git pull"
             raise GitError(f"{self.branch} is in conflict with that of the remote in {joined.files[0]}", hint=hint)
         return joined
+
+    async def _find_branch(self, git: Git) -> str:
+        """The commit of the branch, which is made again if somebody deleted it: it may be all that has the work."""
+        here = await find_branch(git, self.branch)
+        if not here and self._seen and await set_branch(git, self.branch, self._seen, old=""):
+            return self._seen
+        self._seen = here or self._seen
+        return here
 
     async def take_in_person(self) -> None:
         """Fetches, and merges new commits of the person if that gives no conflict. Needs the turn."""
@@ -164,7 +174,7 @@ class MergeQueue:
         if self._verify and (reason := await self._verify(commit)):
             return MoveResult(is_done=False, reason=reason)
         async with self._lock.alone() as git:
-            old = await find_branch(git, self.branch)
+            old = await self._find_branch(git)
             if not await has_commit(git, old, within=commit):
                 return MoveResult(is_done=False)
             if reason := await self._find_obstacle(git):

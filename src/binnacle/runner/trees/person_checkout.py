@@ -5,7 +5,7 @@ for it: what could not be moved is moved later, or by the person.
 """
 
 from binnacle.git.command import Git
-from binnacle.runner.trees.commits import find_branch, has_commit, set_branch
+from binnacle.runner.trees.commits import find_branch, has_commit, is_related, set_branch
 from binnacle.runner.trees.repository_lock import RepositoryLock
 from binnacle.runner.trees.tree_moves import TreeMove
 from binnacle.runner.trees.worktree_list import is_rebasing, list_worktrees
@@ -22,9 +22,11 @@ class PersonCheckout:
         """Why the branch does not have everything, and how to bring it in; empty if it has."""
 
     async def find_new(self, git: Git, tip: str) -> str:
-        """The newest commit of the person, if `tip` does not have it; otherwise empty."""
+        """The newest commit of the person, if `tip` does not have it and it can be merged; otherwise empty."""
         at = await find_branch(git, self.branch) if self.branch else ""
-        return at if at and not await has_commit(git, at, within=tip) else ""
+        if not at or await has_commit(git, at, within=tip):
+            return ""
+        return at if await is_related(git, at, tip) else ""
 
     async def follow(self, git: Git, tip: str) -> None:
         """Moves the branch to `tip`, with the tree in which it is checked out. Notes why, if it must stay."""

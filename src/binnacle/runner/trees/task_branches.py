@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from binnacle.errors import Refused, RemoteUnreachable
-from binnacle.git.command import MERGE, Commit, Git
+from binnacle.git.command import MERGE, Commit, Git, is_nested_repository
 from binnacle.runner.trees.commits import (
     TASK_TRAILER,
     JoinConflict,
     delete_ref,
     find_branch,
     has_commit,
+    is_related,
     join_commits,
     list_commits,
     set_branch,
@@ -78,7 +79,7 @@ class TaskBranches:
             conflict = None
             if not await return_to_branch(here, tree.branch) or not await _is_unfinished(here):
                 parked += await self._parker.put_away(here, worker)
-                start = await self._find_start(git, task_id, parked) or tip
+                start = await self._find_start(git, task_id, tip, parked) or tip
                 conflict = await self._check_out(git, tree, start, tip)
             elif files := await find_unresolved(here):
                 conflict = await self._describe(here, tree, files)
@@ -145,6 +146,8 @@ class TaskBranches:
             return obstacle
         if not commit or await has_commit(git, commit, within=tip):
             return NothingToMerge(branch=tree.branch)
+        if not await is_related(git, tip, commit):
+            return self._hold(tree, f"its commits do not begin from {self._queue.branch}, so they cannot be merged")
         joined = await join_commits(git, tip, commit, message)
         if isinstance(joined, str):
             return joined
@@ -179,10 +182,18 @@ class TaskBranches:
     def _branch(self, task_id: str) -> str:
         return f"{self._prefix}{task_id}"
 
-    async def _find_start(self, git: Git, task_id: str, parked: list[str]) -> str:
-        """Where the work on a task was left, here or in the remote; empty if nobody has begun."""
+    async def _find_start(self, git: Git, task_id: str, tip: str, parked: list[str]) -> str:
+        """Where the work on a task was left, here or in the remote; empty if nobody has begun.
+
+        What cannot be merged into `tip`, because an agent began a new history, is parked.
+        """
         here = await find_branch(git, self._branch(task_id))
         there = await self._remote.find(git, task_id) if self._remote else ""
+        if here and not await is_related(git, here, tip):
+            parked.append(await self._parker.park(git, here, task_id))
+            here = ""
+        if there and not await is_related(git, there, tip):
+            there = ""  # it stays in the remote
         if not here or not there:
             return here or there
         joined = await join_commits(git, here, there, f"Merge both parts of {self._branch(task_id)}\n")
@@ -239,7 +250,13 @@ class TaskBranches:
             return await self._describe(here, tree, files)
         if what:
             return self._hold(tree, f"{tree.path} is in the middle of {what}")
-        return self._hold(tree, f"{tree.path} has uncommitted changes", changed) if changed else None
+        return self._hold_changes(tree, changed) if changed else None
+
+    def _hold_changes(self, tree: WorkerTree, changed: Sequence[str]) -> MergeHeld:
+        if nested := readable_names([name for name in changed if is_nested_repository(name)]):
+            reason = f"{nested[0]} is a git repository of its own, so nothing in it is committed"
+            return self._hold(tree, f"{reason}: remove its .git, move it away or ignore it", nested)
+        return self._hold(tree, f"{tree.path} has uncommitted changes", changed)
 
     def _has_tree(self, tree: WorkerTree) -> bool:
         return tree.number in self._trees.list_numbers()

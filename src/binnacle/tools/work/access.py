@@ -82,8 +82,8 @@ class StoreAccess:
         if caller.control is not None and not caller.control.is_identified:
             caller.session = await caller.control.identify(registers=writes)
         if not self._is_shared:
-            quick = self._open_quick()
             try:
+                quick = self._open_quick()  # also while another process locks the file
                 if writes:
                     return await self._join(quick, caller, work)
                 return self._read(quick, work)
@@ -167,10 +167,16 @@ class StoreAccess:
     def watch(self) -> None:
         """Makes `has_changed` report changes from now on; otherwise it reports only those after its first call.
 
-        The event loop calls it, so it does not wait for a database that is down.
+        The event loop calls it, so it does not wait for a database that is down; only for a file that is locked.
         """
-        store = self._open_patient(outage=0) if self._is_shared else self._open_quick()
-        store.wait_change(0)
+        if not self._is_shared:
+            try:
+                self._open_quick().wait_change(0)
+            except StoreBusy:  # another process that closes the file, or repairs it, locks it for a moment
+                pass
+            else:
+                return
+        self._open_patient(outage=0).wait_change(0)
 
     def _open_quick(self) -> Store:
         if self._quick is None:
