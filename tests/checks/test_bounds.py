@@ -159,6 +159,19 @@ def test_a_room_that_is_in_use_is_not_removed_by_another(checked):
     assert checked.rooms == []
 
 
+def test_rooms_that_are_made_at_once_do_not_remove_each_other(checked):
+    async def use() -> None:
+        async with clean_checkout(str(checked.repo.path), "HEAD", folder=str(checked.folder)) as room:
+            name = os.path.basename(os.path.dirname(room.tree))
+            assert {name, f"{name}.lock"} <= set(checked.rooms)
+
+    async def all_at_once() -> None:
+        await asyncio.gather(*(use() for _ in range(12)))
+
+    asyncio.run(asyncio.wait_for(all_at_once(), PATIENCE_SECONDS))
+    assert checked.rooms == []
+
+
 def test_only_our_own_folders_are_removed(checked, tmp_path):
     """A file that names another folder for temporary files, and folders that are not rooms."""
     other = tmp_path / "home" / "bn-check-x"

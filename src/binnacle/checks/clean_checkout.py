@@ -62,16 +62,29 @@ async def clean_checkout(repo: str, commit: str, *, folder: str) -> AsyncIterato
     """
     make_private_folder(folder)
     await asyncio.to_thread(remove_abandoned, folder)
-    name = f"room-{secrets.token_hex(6)}"
-    lock = os.open(os.path.join(folder, name + LOCK_SUFFIX), os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    name, lock = _claim_name(folder)
     try:
-        with suppress(OSError):  # a file system without locks: then nothing is ever taken for abandoned
-            try_lock(lock)
         room = make_room(os.path.join(folder, name))
         await check_out(repo, commit, room)
         yield room
     finally:
         await asyncio.shield(asyncio.to_thread(_remove_room, folder, name))
+        os.close(lock)
+
+
+def _claim_name(folder: str) -> tuple[str, int]:
+    """A new name for a room, and its lock, which we hold."""
+    while True:
+        name = f"room-{secrets.token_hex(6)}"
+        path = os.path.join(folder, name + LOCK_SUFFIX)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            # Another process may have taken the file for abandoned before we had its lock.
+            is_ours = try_lock(lock) and os.path.exists(path)
+        except OSError:  # a file system without locks: there nothing is ever taken for abandoned
+            is_ours = True
+        if is_ours:
+            return name, lock
         os.close(lock)
 
 

@@ -54,7 +54,6 @@ class CheckResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The part of the log that a reader needs first: its last lines."""
 
     machine: str = ""
-    is_cached: bool = False
 
     @property
     def opens_gate(self) -> bool:
