@@ -101,6 +101,14 @@ SETTINGS = {
             0.001,
         ),
         Setting(
+            "checks.required",
+            "false",
+            "whether tasks are done only with results of their checks: true or false; nothing runs them by itself yet",
+            "BN_CHECKS_REQUIRED",
+            choices=("true", "false"),
+            is_personal=True,
+        ),
+        Setting(
             "run.notify",
             "true",
             "whether the desktop shows what waits for you in a run: true or false; a personal setting",

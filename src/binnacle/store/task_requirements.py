@@ -19,7 +19,10 @@ def find_requirements(tx: Writer, task: TaskFields, *, parts: Sequence[Task] = (
     Raises:
         ConfigError: the checks of the project cannot be read. Nothing is closed then.
     """
-    return requirements_of(task, feature_checks=_checks_of_feature(tx, task.feature), project=tx.gate(), parts=parts)
+    project = tx.gate()
+    if project is None:
+        return TaskRequirements()
+    return requirements_of(task, feature_checks=_checks_of_feature(tx, task.feature), project=project, parts=parts)
 
 
 def check_proof(tx: Reader, task: Task, needs: TaskRequirements, proof: DoneProof | None) -> EvidenceLevel:

@@ -22,8 +22,9 @@ def never_gone(agent: Agent) -> bool:  # noqa: ARG001
     return False
 
 
-CheckGate = Callable[[], Sequence[TrustedCheck]]
-"""The checks of the project, which tasks may need. The store itself cannot see the project's files."""
+CheckGate = Callable[[], Sequence[TrustedCheck] | None]
+"""The checks of the project, which tasks may need; None if no task has to prove anything (`checks.required`). The store
+itself cannot see the project's files."""
 
 
 def no_checks() -> Sequence[TrustedCheck]:
