@@ -18,8 +18,9 @@ from binnacle.store import tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.work.actor import SYSTEM
 from binnacle.work.task import NewTask
+from demo_commands import MISBEHAVING_AGENT
 from runner.repositories import Repository
-from runner.runs import Runs, many, marked_processes
+from runner.runs import TWO, Runs, many, marked_processes
 
 HERE = Path(__file__).parent
 
@@ -316,3 +317,19 @@ class TestServer:
         echo = f"echo={shlex.join([sys.executable, str(HERE.parent / 'upstream' / 'rogue.py')])}"
         self.look(runs, tmp_path / "seen", "mcp_echo_hang", servers=(echo,), silence=4)
         assert runs.kinds(run_events.WarningReported) == []
+
+
+def test_a_run_whose_output_nobody_reads_any_more_stops_and_holds_nothing(runs):
+    """As in `bn run --json | head -1`."""
+    runs.repo.write({"words.md": TWO})
+    process = runs.command("words.md", "--agent", f"{shlex.join(MISBEHAVING_AGENT)} --misbehave slow=0.2")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process.stderr:
+        with process.stdout:
+            assert any(b'"task":"bn-' in line for line in process.stdout)  # an attempt has begun
+        errors = process.stderr.read()
+    process.wait(timeout=60)
+    assert b"E_INTERNAL" not in errors, errors
+    assert runs.holders() == set()
+    assert runs.run(TWO, name="words").why == "complete"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from binnacle.app.run import RunRequest
     from binnacle.runner.agents.agent_commands import AgentCommand
     from binnacle.runner.agents.permissions import Approve
+    from binnacle.runner.run_control import RunControl
+    from binnacle.runner.run_events import RunEvent, Tell
 
 RUN = Group("run")
 
@@ -222,6 +224,15 @@ def _has_person(context: Context, args: Namespace) -> bool:
     return not (args.headless or context.asked == "json") and sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def _tell_or_stop(control: "RunControl", tell: "Tell", event: "RunEvent") -> None:
+    """Says what happens. If nobody can read it any more, as in `bn run --json | head`, the run stops."""
+    try:
+        tell(event)
+    except BrokenPipeError:
+        if not control.is_stopped:
+            control.stop()
+
+
 async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> RunEnded:
     import asyncio
     import signal
@@ -237,7 +248,8 @@ async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> Run
     go = partial(run.run, context.project, wanted, control=control)
     if not _has_person(context, args):
         lines = RunLines(Screen(sys.stderr), clock=local_time)
-        return await go(tell=print_json if context.asked == "json" else lines.tell, person=None)
+        tell = print_json if context.asked == "json" else lines.tell
+        return await go(tell=partial(_tell_or_stop, control, tell), person=None)
     from binnacle.cli.run_view import LiveView
     from binnacle.sessions.run_additions import RunAdditions
 
