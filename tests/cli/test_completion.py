@@ -49,7 +49,7 @@ def test_ids_are_offered_by_their_first_digits_closed_and_far_down_the_list_too(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["task", "list", "--status", "in"], ["in_progress"]),
+        (["task", "list", "--status", "in"], ["in_progress", "in_review"]),
         (["list", "-s", "d"], ["draft", "done"]),
         (["task", "list", "-s", "done", "-s", "bl"], ["blocked"]),
         (["edit", "1f3", "--status", "p"], ["pending", "partial"]),

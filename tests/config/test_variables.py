@@ -18,7 +18,7 @@ NOT_FOR_THE_SERVER = {
     "BN_OUTPUT": "how answers look to a person; the server sets it for the commands it runs",
     "BN_RUN_TIMEOUT": "a constant",
 }
-SETS = ("BN_RUN_", "BN_HOOK", "BN_TASK_", "BN_ITERATION", "BN_ERROR")
+SETS = ("BN_RUN_", "BN_HOOK", "BN_TASK_", "BN_ITERATION", "BN_ERROR", "BN_ATTENTION_")
 """Of runs and their hooks."""
 
 

@@ -54,6 +54,9 @@ VALUES = {
 NAMED = ("spec.md", "*.bak", "exported.jsonl*", ".exported.jsonl*", ".binnacle/scripts/good.tool.*", "docs", "src")
 """Files that a command was told of, and what the codebase is described by."""
 
+TEST_SETUPS = ("pyproject.toml", "setup.cfg", "tox.ini", "requirements*.txt", "package.json", "*akefile", "Cargo.toml")
+"""Files that say how a project is tested, which `bn check suggest` reads as text."""
+
 LONGEST_SECONDS = 120
 WATCHED = str(Path(__file__).with_name("watched.py"))
 
@@ -116,7 +119,7 @@ def opened(bn: Bn) -> Path:
 
 def unknown_files(bn: Bn) -> list[str]:
     """What was opened in the clone and is not on the list of what we read there."""
-    known = [*(place.path for place in PROJECT_FILES), ".git/*", ".git", *NAMED]
+    known = [*(place.path for place in PROJECT_FILES), ".git/*", ".git", *NAMED, *TEST_SETUPS]
     known += [parent.as_posix() for path in known for parent in PurePath(path).parents if parent.name]
     names = dict.fromkeys(opened(bn).read_text().splitlines() if opened(bn).exists() else ())
     return [name for name in names if not any(fnmatch(name, pattern) for pattern in known)]

@@ -14,6 +14,7 @@ import secrets
 from contextlib import suppress
 from typing import NamedTuple
 
+from binnacle.config.private_files import make_private_folder
 from binnacle.work.verdict import TestReport
 
 _CANARIES = 4
@@ -108,7 +109,7 @@ class PytestCanary(NamedTuple):
 def write_canary(outside: str, *, repo: str, tree: str) -> PytestCanary:
     """Writes the plugin and its tests into a new folder in `outside`."""
     folder = os.path.join(outside, f"bn-{secrets.token_hex(4)}")
-    os.mkdir(folder, 0o700)
+    make_private_folder(folder)
     plugin = f"bn_{secrets.token_hex(6)}"
     names = [f"test_{secrets.token_hex(6)}" for _ in range(_CANARIES)]
     failing = frozenset(name for name in names[1:-1] if secrets.randbelow(2)) | {names[-1]}

@@ -90,11 +90,11 @@ def _claim_name(folder: str) -> tuple[str, int]:
 
 def make_room(path: str) -> CheckRoom:
     """The empty folders of a room."""
-    temporary = tempfile.mkdtemp(prefix=_TEMPORARY_PREFIX)
+    temporary = os.path.join(tempfile.gettempdir(), f"{_TEMPORARY_PREFIX}{secrets.token_hex(8)}")
     tree, home, outside = (os.path.join(path, name) for name in ("tree", "home", "outside"))
     room = CheckRoom(tree, home, outside, temporary)
-    for one in (path, room.tree, room.home, room.outside):
-        os.mkdir(one, 0o700)
+    for one in (path, room.tree, room.home, room.outside, room.temporary):
+        make_private_folder(one)
     with open(os.path.join(path, "temporary"), "w", encoding="utf-8") as file:
         file.write(temporary)
     return room
@@ -115,12 +115,12 @@ async def check_out(repo: str, commit: str, room: CheckRoom) -> None:
     git = room.git
     await git.ask("init", "--quiet", "--template=", f"--object-format={kind}", "--initial-branch=check")
     own = os.path.join(room.tree, ".git")
-    os.makedirs(os.path.join(own, "objects", "info"), exist_ok=True)
+    make_private_folder(os.path.join(own, "objects", "info"))
     with open(
         os.path.join(own, "objects", "info", "alternates"), "w", encoding="utf-8", errors="surrogateescape"
     ) as file:
         file.write(os.path.join(common, "objects") + "\n")
-    os.makedirs(os.path.join(own, "info"), exist_ok=True)
+    make_private_folder(os.path.join(own, "info"))
     with open(os.path.join(own, "info", "exclude"), "w", encoding="utf-8") as file:
         file.write(f"{OUR_FILES}\n")
     with suppress(FileNotFoundError):

@@ -3,7 +3,6 @@
 COMMANDS = (
     "agent_reap",
     "bridge_stop",
-    "check_add",
     "check_run",
     "hook_run",
     "learning_delete",

@@ -3,7 +3,7 @@
 import os
 from argparse import Namespace
 
-from binnacle.cli.command import READS, CommandAnswer, arg, by_person, changes
+from binnacle.cli.command import READS, CommandAnswer, arg, by_person
 from binnacle.cli.commands.check import CHECK
 from binnacle.cli.commands.trust import TrustAnswer, review, show_trust_answer
 from binnacle.cli.context import Context
@@ -62,7 +62,7 @@ def _show_suggestions(answer: CheckSuggestions, screen: Screen) -> None:
     "bn check suggest",
     arg("--write", action="store_true", help="write them into .binnacle/checks.yaml, where they wait for approval"),
     view=_show_suggestions,
-    needs=lambda args: changes("check_add") if args.write else READS,
+    needs=lambda args: by_person("write checks") if args.write else READS,
 )
 def suggest(context: Context, args: Namespace) -> CheckSuggestions:
     from binnacle.checks.suggestions import suggest_checks
@@ -106,7 +106,7 @@ def _show_added(answer: AddedCheck, screen: Screen) -> None:
 
 @CHECK.command(
     "add",
-    "write a check into .binnacle/checks.yaml; from a person it has an effect at once",
+    "write a check into .binnacle/checks.yaml; it has an effect at once",
     "bn check add lint 'make lint' --setup 'make install'",
     arg("name", metavar="NAME"),
     arg("command", metavar="COMMAND", help="one word for the shell: put it in quotes"),
@@ -114,7 +114,7 @@ def _show_added(answer: AddedCheck, screen: Screen) -> None:
     arg("--timeout", type=float, default=600.0, metavar="SECONDS"),
     arg("--tier", choices=("fast", "full"), default="fast", help="fast: when a task is done; full: when it is merged"),
     view=_show_added,
-    needs=changes("check_add"),
+    needs=by_person("add a check"),
 )
 def add(context: Context, args: Namespace) -> AddedCheck:
     from binnacle.app.trust_review import grant_written
