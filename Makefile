@@ -62,6 +62,8 @@ test-portable: install  ## run the tests of processes as on macOS: without /proc
 test-all: check adapters vsix test-portable mutants  ## also what needs npm, a browser or VS Code, and mutants
 	@echo "==> properties, with more examples"
 	@BN_TEST_EXAMPLES=deep $(BIN)/python tests/as_person.py $(BIN)/python -m pytest -m "hypothesis and not peers" --timeout 600
+	@echo "==> a night of two hundred tasks"
+	@BN_TEST_EXAMPLES=deep $(BIN)/python tests/as_person.py $(BIN)/python -m pytest -n 0 tests/runner/test_nights.py --timeout 600
 	@echo "==> kills at every moment"
 	@BN_DEBUG_KILLS=1 $(BIN)/python tests/as_person.py $(BIN)/python -m pytest tests/bridge/test_kills.py --timeout 600
 	@echo "==> tests with peers"

@@ -40,7 +40,7 @@ TWO = """# Words
 """
 """A specification of two tasks that need nothing but files."""
 
-WITHIN = 110
+WITHIN = 580 if os.environ.get("BN_TEST_EXAMPLES") == "deep" else 110
 """Seconds for a run of a test."""
 
 
