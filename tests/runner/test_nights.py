@@ -60,7 +60,9 @@ def test_a_night_ends_with_everything_done_or_handed_to_a_person(play):
     titles = [f"Impossible {one}" if one % 8 == 0 else f"Write {one}" for one in range(1, number + 1)]
     play.add(*(NewTask(title=title) for title in titles))
     control = FastControl()
-    ended = play.run(NIGHT, control=control, auto_commit=True, budget=RunBudget(cost=number), within=86400)
+    ended = play.run(
+        NIGHT, control=control, auto_commit=True, budget=RunBudget(cost=number), within=86400, max_outage=86400
+    )
     found = play.runs.tasks()
     assert ended.why == "needs_input", ended
     assert {found[title].status for title in titles} == {"done", "needs_input"}
