@@ -1,20 +1,24 @@
 """Runs the checks of a project on a commit, so that what is done was seen and not said.
 
-    check_runner        a check on a commit: verdict, second run, comparison with the base, findings
-    │
-    ├─ prepared_rooms   checkouts with the check's setup done
-    ├─ clean_checkout   a repository of its own with exactly that commit, removed afterwards
-    ├─ check_process    one run of a command: bounded in time, memory and output, with a home of its own
-    ├─ bounded_log      what it wrote: the beginning and the end
-    ├─ exclusive_lock   for checks that may not run at once
-    ├─ check_environment   the variables that it gets, and a hash of what it runs in
-    ├─ report_options   asks the test runners that are known for a report
-    ├─ report_reader    reads that report
-    │    ├─ junit_report    JUnit XML
-    │    └─ line_reports    go, TAP, cargo, unittest, and what runners print
-    ├─ canary           tests of ours that show whether the runner was tampered with
-    ├─ change_files     the files of a change, as git has them
-    └─ baselines        the reports of bases, kept by tree, definition and environment
+    check_runner        a check on a commit: a first run, a second one, the base, the base's tests
+    ├─ check_subject       what it is about: commit, base, what differs, environment
+    ├─ baselines           the reports of bases, kept by tree, definition and environment
+    ├─ base_comparison     rules that compare a change with its base, test by test
+    ├─ change_files        the files of a change, as git has them
+    ├─ exclusive_lock      for checks that may not run at once
+    ├─ check_conclusion    the result, with its log
+    └─ single_run          one run of a check
+         ├─ prepared_rooms      checkouts with the check's setup done
+         ├─ clean_checkout      a repository of its own with exactly that commit, removed afterwards
+         ├─ check_environment   the variables that it gets, and a hash of what it runs in
+         ├─ check_process       one command: bounded in time, memory and output
+         ├─ bounded_log         what it wrote: the beginning and the end
+         ├─ canary              tests of ours that show whether the runner was tampered with
+         ├─ report_options      asks the test runners that are known for a report
+         └─ run_observation     what was seen of it, from outside
+              └─ report_reader       reads the report
+                   ├─ junit_report        JUnit XML
+                   └─ line_reports        go, TAP, cargo, unittest, and what runners print
 
     suggestions         proposes checks for a repository
 
