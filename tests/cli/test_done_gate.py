@@ -10,7 +10,6 @@ CHECKS = "checks:\n  - name: tests\n    command: make test\n"
 @pytest.fixture
 def checked(bn):
     """A project with a trusted check, which its tasks need."""
-    bn("config", "set", "--user", "checks.required", "true")
     folder = Path(bn.repo, ".binnacle")
     folder.mkdir(exist_ok=True)
     (folder / "checks.yaml").write_text(CHECKS)
@@ -59,16 +58,6 @@ def test_without_trust_checks_have_no_effect_and_done_is_said(bn):
     folder = Path(bn.repo, ".binnacle")
     folder.mkdir(exist_ok=True)
     (folder / "checks.yaml").write_text(CHECKS)
-    task = bn("task", "add", "the work")["tasks"][0]["id"]
-    answer = bn("task", "done", task)
-    assert (answer["task"]["status"], answer["task"]["level"]) == ("done", "said")
-
-
-def test_unless_they_are_required_done_is_said(bn):
-    folder = Path(bn.repo, ".binnacle")
-    folder.mkdir(exist_ok=True)
-    (folder / "checks.yaml").write_text(CHECKS)
-    bn("trust", "check", "--yes")
     task = bn("task", "add", "the work")["tasks"][0]["id"]
     answer = bn("task", "done", task)
     assert (answer["task"]["status"], answer["task"]["level"]) == ("done", "said")

@@ -20,6 +20,7 @@ from binnacle.store import (
 )
 from binnacle.store.task_deletion import delete_task
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.transaction import StoreOutlook
 from binnacle.work.done_gate import DoneProof, TrustedCheck
 from binnacle.work.evidence import Evidence
 from binnacle.work.status import STATUSES
@@ -33,7 +34,7 @@ CHECKS = (TrustedCheck(name="tests", definition="d1", is_for_all=True), TrustedC
 @pytest.fixture
 def gated(place, store):
     """A store of a project whose tasks all need `tests`."""
-    return place.open(gate=lambda: CHECKS)
+    return place.open(outlook=StoreOutlook(find_checks=lambda: CHECKS))
 
 
 def prove(store, *, name="tests", definition="d1", is_merged=False, **changes):
@@ -150,7 +151,7 @@ def test_a_project_that_cannot_be_read_closes_nothing(place, store):
 
     task = put(store)
     with pytest.raises(ConfigError):
-        do(place.open(gate=broken), task_moves.finish, task.id, by=AGENT)
+        do(place.open(outlook=StoreOutlook(find_checks=broken)), task_moves.finish, task.id, by=AGENT)
     assert again(store, task).status == "pending"
 
 
@@ -299,7 +300,7 @@ def test_no_sequence_of_an_agents_changes_leads_to_done_without_a_proof(
     from binnacle.store.maintenance.importer import clear
 
     project = CHECKS if names_project else (TrustedCheck(name="slow", definition="d2"),)
-    gated = place.open(gate=lambda: project)
+    gated = place.open(outlook=StoreOutlook(find_checks=lambda: project))
     do(gated, clear)
     do(gated, features.add, "a", {"checks": ("lint",)})
     do(gated, features.add, "b", {})

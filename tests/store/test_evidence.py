@@ -1,4 +1,4 @@
-"""Results of checks, baselines, quarantine and waivers are kept, found, moved with a store, and restored."""
+"""Results of checks, quarantine and waivers are kept, found, moved with a store, and restored."""
 
 from datetime import timedelta
 
@@ -11,8 +11,9 @@ from binnacle.store.maintenance.checks import check_store
 from binnacle.store.maintenance.export_format import export_lines, read_lines
 from binnacle.store.maintenance.importer import clear, import_content
 from binnacle.store.task_deletion import delete_task
+from binnacle.store.transaction import StoreOutlook
 from binnacle.store.views.task_details import load_details
-from binnacle.work.evidence import MAX_KEPT_IDS, Baseline, Evidence
+from binnacle.work.evidence import MAX_KEPT_IDS, Evidence
 from places import NOW
 from store.verbs import AGENT, ANN, actions, again, do, put, rows, see
 
@@ -57,18 +58,6 @@ def test_a_flood_of_ids_is_cut(store):
     assert (len(kept.failed), len(kept.reason)) == (MAX_KEPT_IDS, 2000)
 
 
-def test_a_baseline_belongs_to_tree_definition_and_environment_and_is_forgotten_in_time(store):
-    key = {"tree": "t0", "definition": "d1", "environment": "e1"}
-    made = Baseline(**key, verdict="fail", ran=2, passed=("a",), failed=("b",), created_at=NOW)
-    assert see(store, evidence.find_baseline, **key) is None
-    do(store, evidence.save_baseline, replace(made, failed=()))
-    do(store, evidence.save_baseline, made)
-    assert see(store, evidence.find_baseline, **key) == made
-    assert see(store, evidence.find_baseline, **(key | {"environment": "e2"})) is None
-    do(store, evidence.save_baseline, replace(made, tree="t9"), now=NOW + 31 * DAY)
-    assert see(store, evidence.find_baseline, **key) is None
-
-
 def test_a_quarantine_has_an_owner_and_an_end_after_which_it_does_not_count(store):
     kept = do(store, quarantine.add, "tests", "a::b", ends_at=NOW + DAY, reason="waits for the clock")
     assert (kept.owner, see(store, quarantine.list_active), see(store, quarantine.list_active, "lint")) == (
@@ -111,7 +100,7 @@ def test_evidence_survives_its_task_and_is_given_back_with_it(store):
 
 
 def test_a_store_takes_its_evidence_along(place, store):
-    with place.open(gate=lambda: ()) as gated:
+    with place.open(outlook=StoreOutlook(find_checks=lambda: ())) as gated:
         task = put(gated, checks=("tests",), acceptance_criteria=("x [test: a::b]",))
         do(gated, task_moves.finish, task.id, waive="the vendor is down")
         kept = do(gated, evidence.add, a_result(task.id))

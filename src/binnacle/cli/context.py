@@ -1,5 +1,6 @@
 """What a command works with: its project and store, opened when first used."""
 
+import os
 import sys
 from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -74,8 +75,6 @@ class Context:
             return find_rights(project, tx)
 
     def _is_kept(self) -> bool:
-        import os
-
         return bool(self.project.settings.text("store.url")) or os.path.exists(self.project.store_file)
 
     def check_at_home(self) -> None:
@@ -99,7 +98,8 @@ class Context:
         if self._store is None:
             from binnacle.project.store_opening import open_store
 
-            self._store = open_store(self.project, create=create, outage=outage)
+            workspace = self.start or os.getcwd()
+            self._store = open_store(self.project, workspace=workspace, create=create, outage=outage)
         return self._store
 
     def reading(self) -> "AbstractContextManager[Reader]":

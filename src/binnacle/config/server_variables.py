@@ -17,7 +17,7 @@ SERVER_VARIABLES = tuple(
             *(one.variable for one in SETTINGS.values() if one.variable and not _is_for_commands(one)),
             *("BN_DATA_DIR", "BN_REPO", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"),
             *("BN_AGENT_ID", "BN_AGENT_NAME", "BN_AGENT_TYPE", "BN_SESSION", "BN_USER"),
-            *("BN_MCP_TIMEOUT", "BN_DEBUG", "BN_PASS_ENV", "BN_CHECKS_REQUIRED"),
+            *("BN_MCP_TIMEOUT", "BN_DEBUG", "BN_PASS_ENV"),
         }
     )
 )

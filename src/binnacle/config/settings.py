@@ -101,12 +101,17 @@ SETTINGS = {
             0.001,
         ),
         Setting(
-            "checks.required",
-            "false",
-            "whether tasks are done only with results of their checks: true or false; nothing runs them by itself yet",
-            "BN_CHECKS_REQUIRED",
-            choices=("true", "false"),
-            is_personal=True,
+            "checks.attempts",
+            5.0,
+            "how often checks may fail for different commits, until a task outside of runs is handed to a person",
+            "BN_CHECKS_ATTEMPTS",
+            1,
+        ),
+        Setting(
+            "checks.answer_seconds",
+            45.0,
+            "how long a tool call waits for checks before it answers that they still run",
+            "BN_CHECKS_ANSWER_SECONDS",
         ),
         Setting(
             "run.notify",

@@ -10,28 +10,24 @@ from binnacle.project.project import Project
 from binnacle.store.engines.project_schema import SchemaTenant
 from binnacle.store.opening import open_postgres
 from binnacle.store.store import Store
-from binnacle.store.transaction import CheckGate, IsGone
+from binnacle.store.transaction import StoreOutlook
 
 GIT_TIMEOUT_SECONDS = 20.0
 """Time to find the first commit in a long history. Without an answer, the other fingerprints must suffice."""
 
 
-def open_shared(
-    project: Project, *, timeout: float, lease: timedelta, is_gone: IsGone, gate: CheckGate, outage: float
-) -> Store:
+def open_shared(project: Project, *, timeout: float, lease: timedelta, outlook: StoreOutlook, outage: float) -> Store:
     """The project's store in the database that `store.url` names."""
     settings = project.settings
     url = settings.text("store.url")
     if schema := settings.text("store.schema"):
-        return open_postgres(
-            url, schema=schema, timeout=timeout, lease=lease, is_gone=is_gone, gate=gate, outage=outage
-        )
+        return open_postgres(url, schema=schema, timeout=timeout, lease=lease, outlook=outlook, outage=outage)
     named = settings.text("store.project").strip()
     settle(project.place, project.identity)
     tenant = SchemaTenant(
         name=named or default_name(project.repo), is_named=bool(named), fingerprints=find_fingerprints(project)
     )
-    return open_postgres(url, schema=tenant, timeout=timeout, lease=lease, is_gone=is_gone, gate=gate, outage=outage)
+    return open_postgres(url, schema=tenant, timeout=timeout, lease=lease, outlook=outlook, outage=outage)
 
 
 def default_name(repo: str) -> str:

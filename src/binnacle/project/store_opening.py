@@ -9,24 +9,36 @@ from binnacle.work.done_gate import TrustedCheck
 from binnacle.work.session import Agent
 
 
-def open_store(project: Project, *, create: bool = True, timeout: float | None = None, outage: float = 0.0) -> Store:
+def open_store(
+    project: Project,
+    *,
+    workspace: str | None = None,
+    create: bool = True,
+    timeout: float | None = None,
+    outage: float = 0.0,
+) -> Store:
     """Opens the project's store; the caller closes it. Without `create`, a missing one reads as empty.
 
-    The place of the store is recorded. `timeout` is how long to wait for a locked store, by default as the
-    settings say; `outage` is how long to wait for a database that is down.
+    The place of the store is recorded. `workspace` is the folder in which the caller works. `timeout` is how long to
+    wait for a locked store, by default as the settings say; `outage` is how long to wait for a database that is down.
     """
     from datetime import timedelta
     from functools import partial
 
+    from binnacle.store.transaction import StoreOutlook, no_heads
+
     settings = project.settings
     timeout = settings.number("store.timeout") if timeout is None else timeout
     lease = timedelta(minutes=settings.number("claim.minutes"))
-    gone = partial(_is_gone, project)
-    gate = partial(_find_checks, project) if settings.text("checks.required") == "true" else _require_nothing
+    outlook = StoreOutlook(
+        is_gone=partial(_is_gone, project),
+        find_checks=partial(_find_checks, project),
+        find_heads=partial(_find_heads, workspace) if workspace else no_heads,
+    )
     if settings.text("store.url"):
         from binnacle.project.shared_store import open_shared
 
-        return open_shared(project, timeout=timeout, lease=lease, is_gone=gone, gate=gate, outage=outage)
+        return open_shared(project, timeout=timeout, lease=lease, outlook=outlook, outage=outage)
 
     from binnacle.store.opening import open_sqlite
 
@@ -37,7 +49,7 @@ def open_store(project: Project, *, create: bool = True, timeout: float | None =
 
         _settle(project)
         announce_new_store(project)
-    return open_sqlite(project.store_file, timeout=timeout, lease=lease, is_gone=gone, gate=gate, create=create)
+    return open_sqlite(project.store_file, timeout=timeout, lease=lease, outlook=outlook, create=create)
 
 
 def _is_gone(project: Project, agent: "Agent") -> bool:
@@ -47,8 +59,10 @@ def _is_gone(project: Project, agent: "Agent") -> bool:
     return is_gone(project, agent)
 
 
-def _require_nothing() -> None:
-    """The gate of a project whose tasks are done when someone says so."""
+def _find_heads(workspace: str) -> Sequence[str]:
+    from binnacle.config.git_heads import read_heads
+
+    return read_heads(workspace)
 
 
 def _find_checks(project: Project) -> Sequence[TrustedCheck]:

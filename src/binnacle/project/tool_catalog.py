@@ -16,17 +16,18 @@ from binnacle.tools.work.all_work_tools import work_tools
 from binnacle.work import steps
 
 
-def open_access(project: Project, *, is_served: bool = False) -> StoreAccess:
+def open_access(project: Project, *, workspace: str | None = None, is_served: bool = False) -> StoreAccess:
     """The tools' access to the project's store; the caller closes it.
 
-    A folder that is not a project gets a store if a command needs one, but not if it `is_served` to a client.
+    `workspace` is the folder in which the agent works. A folder that is not a project gets a store if a command needs
+    one, but not if it `is_served` to a client.
     """
     patience = project.settings.number("store.timeout")
 
     def open_known(timeout: float, outage: float) -> Store:
         if is_served and not project.is_known:
             raise NotReady("this server was started outside a project", hint=steps.CHOOSE_PROJECT)
-        return open_store(project, timeout=timeout, outage=outage)
+        return open_store(project, workspace=workspace, timeout=timeout, outage=outage)
 
     return StoreAccess(open_known, patience=patience, is_shared=bool(project.settings.text("store.url")))
 

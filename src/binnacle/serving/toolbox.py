@@ -67,7 +67,7 @@ class SessionToolbox:
         self._project = project
         self._terms = terms
         self._first = first
-        self._access = open_access(project, is_served=True)
+        self._access = open_access(project, workspace=start, is_served=True)
         self._runner = CommandRunner()
         finder = ToolFinder(self._search_index, self._reply)
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)

@@ -13,7 +13,7 @@ _HELD = "select claimed_by from task where claimed_by is not null and status = '
 def list_gone(tx: Reader) -> list[Agent]:
     """The agents that hold a task and whose process is known to be gone."""
     holders = AGENTS.select(tx, f"where ended_at is null and id in ({_HELD}) order by number")
-    return [agent for agent in holders if tx.is_gone(agent)]
+    return [agent for agent in holders if tx.outlook.is_gone(agent)]
 
 
 def check_change(tx: Writer, task: Task, *, fence: int | None, force: bool = False) -> None:

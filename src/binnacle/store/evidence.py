@@ -1,33 +1,26 @@
-"""Results of checks, also on bases. Only Binnacle itself adds them: no tool and no command takes one as input."""
+"""Results of checks. Only Binnacle itself adds them: no tool and no command takes one as input."""
 
 from collections.abc import Collection
-from datetime import timedelta
 
 import msgspec
 
 from binnacle.errors import NotFound
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.table import Table, placeholders
-from binnacle.store.transaction import Reader, Writer, stamp
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
-from binnacle.work.evidence import EVIDENCE_PREFIX, MAX_KEPT_IDS, Baseline, Evidence
+from binnacle.work.evidence import EVIDENCE_PREFIX, MAX_KEPT_IDS, Evidence
 
 EVIDENCE = Table(
     "evidence",
     Evidence,
-    json=("passed", "failed", "new_failed", "old_failed", "findings"),
+    json=("passed", "failed", "new_failed", "old_failed", "flaky", "findings"),
     times=("created_at",),
     key=("id",),
 )
-BASELINES = Table("baseline", Baseline, json=("passed", "failed", "skipped"), times=("created_at",))
+MAX_EXCERPT_CHARACTERS = 8000
 
-MAX_BASELINE_IDS = 50_000
-"""Ids of tests that a baseline keeps, of each kind. With fewer, tests that are gone would not be noticed."""
-
-BASELINE_KEPT = timedelta(days=30)
-"""How long a baseline is kept."""
-
-_IDS = ("passed", "failed", "new_failed", "old_failed", "findings")
+_IDS = ("passed", "failed", "new_failed", "old_failed", "flaky", "findings")
 
 
 def add(tx: Writer, evidence: Evidence) -> Evidence:
@@ -88,24 +81,3 @@ def list_evidence(tx: Reader, *, limit: int, offset: int = 0) -> tuple[list[Evid
     """A page of all results, newest first, and the total number."""
     page = EVIDENCE.select(tx, "order by number desc limit ? offset ?", limit, offset)
     return page, tx.count("select count(*) from evidence")
-
-
-def find_baseline(tx: Reader, *, tree: str, definition: str, environment: str) -> Baseline | None:
-    """The result of a check on a base, if it is known."""
-    where = "where tree = ? and definition = ? and environment = ?"
-    return BASELINES.first(tx, where, tree, definition, environment)
-
-
-def save_baseline(tx: Writer, baseline: Baseline) -> Baseline:
-    """Keeps the result of a check on a base instead of an earlier one, and forgets old ones."""
-    cut = {name: getattr(baseline, name)[:MAX_BASELINE_IDS] for name in ("passed", "failed", "skipped")}
-    kept = msgspec.structs.replace(baseline, created_at=tx.now, **cut)
-    tx.run(
-        "delete from baseline where (tree = ? and definition = ? and environment = ?) or created_at < ?",
-        kept.tree,
-        kept.definition,
-        kept.environment,
-        stamp(tx.now - BASELINE_KEPT),
-    )
-    BASELINES.insert(tx, [BASELINES.row(kept)])
-    return kept

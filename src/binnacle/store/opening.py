@@ -10,7 +10,7 @@ from binnacle.store.engines.connection import StoreConnection
 from binnacle.store.engines.reconnection import ReconnectingConnection, retry_until
 from binnacle.store.schema_migration import migrate
 from binnacle.store.store import DEFAULT_LEASE, Store
-from binnacle.store.transaction import CheckGate, IsGone, never_gone, no_checks
+from binnacle.store.transaction import NO_OUTLOOK, StoreOutlook
 
 if TYPE_CHECKING:
     from binnacle.store.engines.project_schema import SchemaTenant
@@ -21,16 +21,13 @@ def open_sqlite(
     *,
     timeout: float = 10.0,
     lease: timedelta = DEFAULT_LEASE,
-    is_gone: IsGone = never_gone,
-    gate: CheckGate = no_checks,
+    outlook: StoreOutlook = NO_OUTLOOK,
     create: bool = True,
 ) -> Store:
     """The store in the file at `path`; without `create`, a missing file reads as empty and is not created."""
     from binnacle.store.engines.sqlite import SqliteConnection
 
-    return _open(
-        lambda: SqliteConnection(path, timeout=timeout, create=create), lease=lease, is_gone=is_gone, gate=gate
-    )
+    return _open(lambda: SqliteConnection(path, timeout=timeout, create=create), lease=lease, outlook=outlook)
 
 
 def open_postgres(
@@ -39,8 +36,7 @@ def open_postgres(
     schema: "str | SchemaTenant" = "binnacle",
     timeout: float = 10.0,
     lease: timedelta = DEFAULT_LEASE,
-    is_gone: IsGone = never_gone,
-    gate: CheckGate = no_checks,
+    outlook: StoreOutlook = NO_OUTLOOK,
     outage: float = 0.0,
 ) -> Store:
     """The store in one schema of the database at `url`: the given schema, or the one of a project.
@@ -58,8 +54,7 @@ def open_postgres(
     return _open(
         lambda: PostgresConnection(url, schema=schema, timeout=timeout),
         lease=lease,
-        is_gone=is_gone,
-        gate=gate,
+        outlook=outlook,
         timeout=timeout,
         outage=outage,
     )
@@ -69,8 +64,7 @@ def _open(
     connect: Callable[[], StoreConnection],
     *,
     lease: timedelta,
-    is_gone: IsGone,
-    gate: CheckGate,
+    outlook: StoreOutlook,
     timeout: float = 0.0,
     outage: float = 0.0,
 ) -> Store:
@@ -79,7 +73,7 @@ def _open(
 
     connection = retry_until(time.monotonic() + outage, reopen)
     line = ReconnectingConnection(connection, reopen, patience=max(timeout, outage))
-    return Store(line, lease=lease, is_gone=is_gone, gate=gate)
+    return Store(line, lease=lease, outlook=outlook)
 
 
 def _prepare(connection: StoreConnection) -> StoreConnection:

@@ -18,6 +18,7 @@ from binnacle.store.task_titles import check_title, title_columns
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Cells, Reader, Writer, stamp
 from binnacle.store.waivers import WAIVERS
+from binnacle.store.work_starts import WORK_STARTS
 from binnacle.work import steps
 from binnacle.work.graph import find_cycle
 from binnacle.work.status import is_closed
@@ -25,7 +26,7 @@ from binnacle.work.task import may_change
 
 TABLES: dict[str, Table[Any]] = {
     table.name: table
-    for table in (TASKS, DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, NOTES, EVIDENCE, WAIVERS)
+    for table in (TASKS, DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, NOTES, EVIDENCE, WAIVERS, WORK_STARTS)
 }
 """The tables that are restored, each after those it refers to."""
 
@@ -154,7 +155,7 @@ def _may_have_back(tx: Reader, holder: str, expires_at: str | None) -> bool:
     if expires_at is None:
         return True
     agent = claim_holders.AGENTS.first(tx, "where id = ? and ended_at is null", holder)
-    is_there = agent is not None and not tx.is_gone(agent)
+    is_there = agent is not None and not tx.outlook.is_gone(agent)
     return is_there and expires_at > stamp(tx.now) and not tasks.list_held_by(tx, holder)
 
 

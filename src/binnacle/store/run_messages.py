@@ -41,7 +41,7 @@ def is_driven(tx: Reader, session_id: str) -> bool:
     if lease is None:
         return False
     agent = AGENTS.first(tx, "where id = ?", session_id)
-    return agent is None or not tx.is_gone(agent)
+    return agent is None or not tx.outlook.is_gone(agent)
 
 
 def list_driven(tx: Reader, run_id: str) -> list[SessionRecord]:

@@ -42,7 +42,7 @@ from binnacle.errors import StoreError, StoreLost, StoreUnreachable
 from binnacle.store.engines.connection import StoreConnection, TransactionMode
 from binnacle.store.engines.reconnection import ReconnectingConnection
 from binnacle.store.group_commit import ChangeGroup
-from binnacle.store.transaction import CheckGate, IsGone, Reader, Writer, never_gone, no_checks
+from binnacle.store.transaction import NO_OUTLOOK, Reader, StoreOutlook, Writer
 from binnacle.work.actor import Actor
 
 Result = TypeVar("Result")
@@ -58,13 +58,11 @@ class Store:
         line: ReconnectingConnection,
         *,
         lease: timedelta = DEFAULT_LEASE,
-        is_gone: IsGone = never_gone,
-        gate: CheckGate = no_checks,
+        outlook: StoreOutlook = NO_OUTLOOK,
     ) -> None:
         self._line = line
         self._lease = lease
-        self._is_gone = is_gone
-        self._gate = gate
+        self._outlook = outlook
         self._group: ChangeGroup | None = None
         self.is_busy = False
         """Whether a read transaction is open; another transaction has to wait for its end."""
@@ -88,7 +86,7 @@ class Store:
         self._line.begin("read")
         self.is_busy = True
         try:
-            yield Reader(self._connection, now=now or datetime.now(UTC), is_gone=self._is_gone)
+            yield Reader(self._connection, now=now or datetime.now(UTC), outlook=self._outlook)
         finally:
             self.is_busy = False
             self._connection.rollback()
@@ -109,8 +107,7 @@ class Store:
                 by=by,
                 session=session,
                 lease=self._lease,
-                is_gone=self._is_gone,
-                gate=self._gate,
+                outlook=self._outlook,
             )
             yield tx
             announce = _write_log(tx)

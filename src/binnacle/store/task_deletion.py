@@ -10,6 +10,7 @@ from binnacle.store.questions import QUESTIONS
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Writer
 from binnacle.store.waivers import WAIVERS
+from binnacle.store.work_starts import WORK_STARTS
 from binnacle.work import steps
 from binnacle.work.task import Task
 
@@ -38,5 +39,5 @@ def delete_task(tx: Writer, text: str, *, fence: int | None = None, force: bool 
 
 def remember_dependents(tx: Writer, task_id: str) -> None:
     """Remembers the rows that the database deletes together with a task, or detaches from it."""
-    for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, EVIDENCE, WAIVERS):
+    for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, EVIDENCE, WAIVERS, WORK_STARTS):
         table.remember(tx, "where task_id = ?", task_id)

@@ -20,6 +20,7 @@ from binnacle.store import (
     task_requirements,
     tasks,
     waivers,
+    work_starts,
 )
 from binnacle.store.lapsed_claims import UNCLAIMED
 from binnacle.store.table import encode_cell
@@ -318,6 +319,7 @@ def _renew(tx: Writer, task: Task) -> Task:
 
 def _start(tx: Writer, task: Task) -> TaskMove:
     sessions.note_start(tx, task.id)
+    work_starts.note(tx, task.id)
     tx.record("task", task.id, "started", {"claimed_by": task.claimed_by, "fence": task.fence})
     dropped = dependencies.list_cancelled(tx, task.id)
     warnings = (f"depends on cancelled work: {', '.join(dropped)}",) if dropped else ()
@@ -348,6 +350,7 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
         columns["closed_at"] = tx.now if closing else None
     if opening:
         columns |= UNPROVEN
+        work_starts.forget(tx, task.id)
     TASKS.update(tx, {"status": status, **UNCLAIMED, "updated_at": tx.now, **columns}, "id = ?", task.id)
     reason = note or columns.get("closed_reason")
     said = {"reason": reason} if reason else {}

@@ -8,24 +8,22 @@ import msgspec
 from binnacle.errors import NextStep, PersonNeeded, Unproven
 from binnacle.store import evidence
 from binnacle.store.transaction import Reader, Writer
-from binnacle.work.done_gate import DoneProof, TaskRequirements, find_gaps, level_of_proof, requirements_of
+from binnacle.work.done_gate import DoneProof, Gap, TaskRequirements, find_gaps, level_of_proof, requirements_of
 from binnacle.work.evidence import EvidenceLevel
 from binnacle.work.task import Task, TaskFields
 
 
-def find_requirements(tx: Writer, task: TaskFields, *, parts: Sequence[Task] = ()) -> TaskRequirements:
+def find_requirements(tx: Reader, task: TaskFields, *, parts: Sequence[Task] = ()) -> TaskRequirements:
     """What has to be proven of a task.
 
     Raises:
         ConfigError: the checks of the project cannot be read. Nothing is closed then.
     """
-    project = tx.gate()
-    if project is None:
-        return TaskRequirements()
+    project = tx.outlook.find_checks()
     return requirements_of(task, feature_checks=_checks_of_feature(tx, task.feature), project=project, parts=parts)
 
 
-def check_proof(tx: Reader, task: Task, needs: TaskRequirements, proof: DoneProof | None) -> EvidenceLevel:
+def check_proof(tx: Writer, task: Task, needs: TaskRequirements, proof: DoneProof | None) -> EvidenceLevel:
     """The level at which a task is done.
 
     Raises:
@@ -35,7 +33,7 @@ def check_proof(tx: Reader, task: Task, needs: TaskRequirements, proof: DoneProo
         return "said"
     found = evidence.get_many(tx, proof.evidence) if proof is not None else []
     failures = evidence.list_failures(tx, proof.tree) if proof is not None else []
-    gaps = find_gaps(needs, proof, found, failures=failures)
+    gaps = find_gaps(needs, proof, found, failures=failures, is_by_person=tx.by.kind == "human")
     if gaps or proof is None:
         raise unproven(task, gaps)
     return level_of_proof(proof, found)
@@ -52,11 +50,12 @@ def check_new(tx: Writer, draft: TaskFields) -> None:
         raise Unproven(f"a new task cannot be done already: it has to prove {what}", hint="add it as pending")
 
 
-def unproven(task: Task, gaps: Sequence[str]) -> Unproven:
+def unproven(task: Task, gaps: Sequence[Gap]) -> Unproven:
     """The error for a task that is not proven."""
+    missing = [one.text for one in gaps]
     waive = NextStep("or waive them", f"task done {task.id} --waive '…'", for_person=True, optional=True)
     hint = ("its checks have to pass, run by Binnacle on the commit of the change", waive)
-    return Unproven(f"{task.id} is not done: {'; '.join(gaps)}", hint=hint, details={"missing": list(gaps)})
+    return Unproven(f"{task.id} is not done: {'; '.join(missing)}", hint=hint, details={"missing": missing})
 
 
 def check_weaker(tx: Writer, task: Task, fields: Mapping[str, Any]) -> None:

@@ -22,14 +22,29 @@ def never_gone(agent: Agent) -> bool:  # noqa: ARG001
     return False
 
 
-CheckGate = Callable[[], Sequence[TrustedCheck] | None]
-"""The checks of the project, which tasks may need; None if no task has to prove anything (`checks.required`). The store
-itself cannot see the project's files."""
-
-
 def no_checks() -> Sequence[TrustedCheck]:
     """For stores that are opened without their project: a task that names a check then cannot be closed."""
     return ()
+
+
+def no_heads() -> Sequence[str]:
+    """For stores that are opened without a working tree."""
+    return ()
+
+
+class StoreOutlook(NamedTuple):
+    """What a store asks about the world around it, which it cannot see itself."""
+
+    is_gone: IsGone = never_gone
+    find_checks: Callable[[], Sequence[TrustedCheck]] = no_checks
+    """The checks of the project, which tasks may need. Asked only when a task is to be closed: it reads files."""
+
+    find_heads: Callable[[], Sequence[str]] = no_heads
+    """The commit of the caller's working tree, and then the tips of the main branches."""
+
+
+NO_OUTLOOK = StoreOutlook()
+"""For stores that are opened without their project."""
 
 
 _JSON = msgspec.json.Encoder()
@@ -72,9 +87,9 @@ def stamp(moment: datetime) -> str:
 class Reader:
     """A transaction that sees a snapshot of the store."""
 
-    def __init__(self, connection: StoreConnection, *, now: datetime, is_gone: IsGone = never_gone) -> None:
+    def __init__(self, connection: StoreConnection, *, now: datetime, outlook: StoreOutlook) -> None:
         self._connection = connection
-        self.is_gone = is_gone
+        self.outlook = outlook
         self.dialect = connection.dialect
         self.now = now
         """The time when the transaction began; all rules in it use this time."""
@@ -102,13 +117,9 @@ class Writer(Reader):
         by: Actor,
         session: str | None,
         lease: timedelta,
-        is_gone: IsGone = never_gone,
-        gate: CheckGate = no_checks,
+        outlook: StoreOutlook,
     ) -> None:
-        super().__init__(connection, now=now, is_gone=is_gone)
-        self.gate = gate
-        """The checks of the project. It is asked only when a task is to be closed, because it reads files."""
-
+        super().__init__(connection, now=now, outlook=outlook)
         self.by = by
         self.session = session
         self.lease = lease

@@ -65,13 +65,21 @@ class TaskRequirements(Struct, frozen=True, kw_only=True):
         return (*(check.name for check in self.checks), *(f"test {test}" for test in self.tests))
 
 
+class Gap(Struct, frozen=True):
+    """Something that is not proven."""
+
+    text: str
+    is_for_person: bool = False
+    """Whether a person has to decide, and nothing is left to be done by who did the work."""
+
+
 class DoneProof(Struct, frozen=True, kw_only=True):
     """What Binnacle saw of the work on a task at one commit. Agents cannot make one: no tool takes it."""
 
     commit_id: str
     tree: str
     base: str
-    """The commit from which the work began."""
+    """The commit from which the work began; empty if that is not known."""
 
     base_tree: str = ""
     evidence: tuple[str, ...]
@@ -130,25 +138,33 @@ def _has_proven_part(parts: Sequence[Task]) -> bool:
 
 
 def find_gaps(
-    needs: TaskRequirements, proof: DoneProof | None, found: Sequence[Evidence], *, failures: Sequence[Evidence] = ()
-) -> list[str]:
-    """What is not proven, as messages; empty if the task may be closed.
+    needs: TaskRequirements,
+    proof: DoneProof | None,
+    found: Sequence[Evidence],
+    *,
+    failures: Sequence[Evidence] = (),
+    is_by_person: bool = False,
+) -> list[Gap]:
+    """What is not proven; empty if the task may be closed.
 
-    `found` is what the store has of the proof, `failures` what it has of failed checks on the same tree.
+    `found` is what the store has of the proof, `failures` what it has of failed checks on the same tree. A person need
+    not have noted where the work began.
     """
     if not needs:
         return []
     if proof is None:
-        problems = [check.problem for check in needs.checks if check.problem]
-        return problems or [f"its checks have not run: {', '.join(needs.names)}"]
-    gaps: list[str] = []
-    if needs.needs_change and is_without_change(proof):
-        gaps.append("nothing was changed: there is no commit since the work began")
+        problems = [Gap(check.problem) for check in needs.checks if check.problem]
+        return problems or [Gap(f"its checks have not run: {', '.join(needs.names)}")]
+    gaps: list[Gap] = []
+    if needs.needs_change and not proof.base and not is_by_person:
+        gaps.append(Gap("it is not known where the work began: a task has to be taken before the work"))
+    elif needs.needs_change and is_without_change(proof):
+        gaps.append(Gap("nothing was changed: there is no commit since the work began"))
     here = [one for one in found if one.id in proof.evidence and one.tree == proof.tree]
     if len(here) < len(set(proof.evidence)):
-        gaps.append("some of the evidence is missing or belongs to another tree")
+        gaps.append(Gap("some of the evidence is missing or belongs to another tree"))
     gaps += filter(None, (_find_gap(check, proof, here, failures) for check in needs.checks))
-    gaps += [f"the test {test!r} has not passed" for test in needs.tests if not _has_passed(test, needs, here)]
+    gaps += [Gap(f"the test {test!r} has not passed") for test in needs.tests if not _has_passed(test, needs, here)]
     return gaps
 
 
@@ -157,34 +173,39 @@ def is_without_change(proof: DoneProof) -> bool:
     return not proof.commit_id or proof.commit_id == proof.base or proof.tree in ("", proof.base_tree)
 
 
-def _find_gap(check: RequiredCheck, proof: DoneProof, here: Sequence[Evidence], failures: Sequence[Evidence]) -> str:
+def _find_gap(
+    check: RequiredCheck, proof: DoneProof, here: Sequence[Evidence], failures: Sequence[Evidence]
+) -> Gap | None:
     if check.problem:
-        return check.problem
+        return Gap(check.problem)
     if check.may_be_unconcerned and check.name in proof.unconcerned:
-        return ""
+        return None
     return _find_doubt(check, proof, [one for one in here if one.check_name == check.name], failures)
 
 
 def _find_doubt(
     check: RequiredCheck, proof: DoneProof, results: Sequence[Evidence], failures: Sequence[Evidence]
-) -> str:
-    """Why the results of a check do not show that it passes; empty if they do."""
+) -> Gap | None:
+    """Why the results of a check do not show that it passes; None if they do."""
     current = [one for one in results if one.definition == check.definition]
     if not current:
-        return f"the check {check.name!r} has {'another definition now' if results else 'not passed'}"
+        return Gap(f"the check {check.name!r} has {'another definition now' if results else 'not passed'}")
     if worst := next((one for one in current if one.verdict != "pass"), None):
-        return f"the check {check.name!r} did not pass: {describe_verdict(worst)}"
+        return Gap(f"the check {check.name!r} did not pass: {describe_verdict(worst)}")
+    if any(_contradicts(one, check, proof) for one in failures):
+        return Gap(f"the check {check.name!r} is flaky: it failed on the same tree before")
     if doubt := next((one for one in current if one.decision != "allow"), None):
         why = "; ".join(doubt.findings[:3]) or "the change touches what judges it"
-        return f"the check {check.name!r} passed, but a person has to look at it: {why}"
-    if any(_contradicts(one, check, proof) for one in failures):
-        return f"the check {check.name!r} is flaky: it failed on the same tree before"
-    return ""
+        if doubt.decision == "refuse":
+            return Gap(f"the check {check.name!r} passed, but what judges the change may not be changed so: {why}")
+        return Gap(f"the check {check.name!r} passed, but a person has to look at it: {why}", is_for_person=True)
+    return None
 
 
 def _contradicts(failure: Evidence, check: RequiredCheck, proof: DoneProof) -> bool:
+    """Whether the same check failed before, for the same change. A second run buys a label, not a pass."""
     is_same = (failure.check_name, failure.definition, failure.tree) == (check.name, check.definition, proof.tree)
-    return is_same and failure.verdict in ("fail", "flaky")
+    return is_same and failure.base in ("", proof.base) and failure.verdict in ("fail", "flaky")
 
 
 def _has_passed(test: str, needs: TaskRequirements, here: Sequence[Evidence]) -> bool:

@@ -72,6 +72,9 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     old_failed: tuple[str, ...] = ()
     """Those that fail on the base, too."""
 
+    flaky: tuple[str, ...] = ()
+    """Tests that failed, and passed in the second run."""
+
     decision: PolicyDecision = "allow"
     """Whether the project's policy lets it count. `ask` waits for a person: the change touches what judges it."""
 
@@ -83,6 +86,9 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where its output is."""
 
     log_bytes: int = 0
+    log_excerpt: str = ""
+    """The part of the log that a reader needs first; empty for a pass."""
+
     machine: str = ""
     asked_by: str = ""
     task_id: TaskId | None = None
@@ -92,20 +98,19 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_merged: bool = False
     """Whether the tree is the result of merging the change into the branch that it is for."""
 
+    is_bug: bool = False
+    """Whether a test of the change had to fail on the base."""
+
     created_at: datetime
 
 
-class Baseline(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of a check on a base, which other results are compared with."""
+class WorkStart(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the work on a task began."""
 
-    tree: str
-    definition: str
-    environment: str
-    verdict: Verdict
-    ran: int | None = None
-    passed: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
-    skipped: tuple[str, ...] = ()
+    task_id: TaskId
+    commits: tuple[str, ...]
+    """The commit of the worker's tree, and then the tips of the main branches."""
+
     created_at: datetime
 
 

@@ -32,6 +32,7 @@ from binnacle.store.table import Table
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Reader, stamp
 from binnacle.store.waivers import WAIVERS
+from binnacle.store.work_starts import WORK_STARTS
 from binnacle.work import steps
 from binnacle.work.text import strip_controls
 
@@ -55,6 +56,7 @@ TABLES: dict[str, tuple[Table[Any], str]] = {
     "attention": (ATTENTIONS, "number"),
     "evidence": (EVIDENCE, "number"),
     "waiver": (WAIVERS, "number"),
+    "work_start": (WORK_STARTS, "task_id"),
     "quarantine": (QUARANTINE, "number"),
     "agent": (AGENTS, "number"),
     "event": (EVENTS, "seq"),

@@ -50,6 +50,7 @@ _REFERENCES = {
     "attention": {"run": "run", "session": "session", "task_id": "task", "question": "question"},
     "evidence": {"run": "run", "session": "session", "task_id": "task"},
     "waiver": {"task_id": "task"},
+    "work_start": {"task_id": "task"},
 }
 """The fields of each table that refer to another table, so that references get the new ids."""
 
@@ -139,6 +140,7 @@ class StoreImport:
             "progress": ("created_at", "author", "text"),
             "event": ("at", "actor", "entity_id", "action"),
             "quarantine": ("check_name", "test_id"),
+            "work_start": ("task_id",),
         }[name]
         columns = ", ".join(keys)
         there = {tuple(row) for row in self._tx.rows(f"select {columns} from {name}")}
@@ -245,7 +247,6 @@ def clear(tx: Writer) -> dict[str, int]:
     """Deletes everything, including the event log. Returns the number of deleted rows by table."""
     TASKS.update(tx, {"parent": None}, "parent is not null")
     counts = {name: tx.run(f"delete from {name}") for name in reversed(TABLES)}
-    for name in ("undo", "baseline"):
-        tx.run(f"delete from {name}")
+    tx.run("delete from undo")
     tx.record("store", "store", "cleared", {"counts": counts})
     return {name: count for name, count in counts.items() if count}
