@@ -248,3 +248,21 @@ def test_links_out_of_the_checkout_are_removed_and_not_followed(checked, target,
     )
     assert checked.rooms == []
     assert (tmp_path / "home" / "kept").read_text() == "kept"
+
+
+SETS_A_FILTER = """\
+git config filter.x.smudge 'touch {mark}; cat'
+git config core.fsmonitor 'touch {mark}; false'
+echo '* filter=x' > .gitattributes
+"""
+
+
+def test_its_setup_makes_no_git_of_ours_run_anything(checked):
+    """For the base's tests git runs in the checkout, as the person. By then, no code of the branch has run there."""
+    mark = checked.path / "mark"
+    checked.base = checked.repo.commit("a setup", {"setup.sh": "true\n"})
+    files = {"setup.sh": SETS_A_FILTER.format(mark=mark), "tests/test_cart.py": TESTS + "\n# changed\n"}
+    found = checked.run(make_check(setup="sh setup.sh"), checked.branch(files))
+    assert found.verdict == "pass", found.log_excerpt
+    assert "running the base's tests on the new code" in checked.told
+    assert not mark.exists()

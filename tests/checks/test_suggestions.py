@@ -53,3 +53,42 @@ def test_the_first_check_of_a_file(before):
     text = append_checks(before, [WrittenCheck(name="tests", command="true")])
     assert [one.name for one in parse_check_file(text, file="checks.yaml").checks] == ["tests"]
     assert all(line in text for line in before.splitlines() if line != "checks: []")
+
+
+HATCH = '[project]\n[build-system]\nbuild-backend = "hatchling.build"\n[tool.pytest.ini_options]\n'
+SETUPTOOLS = HATCH.replace("hatchling.build", "setuptools.build_meta")
+UV = {"uv.lock": "", "pyproject.toml": HATCH}
+NPM = {"package-lock.json": "{}", "package.json": package(scripts={"test": "mocha"}, dependencies={"left": "1"})}
+
+
+@pytest.mark.parametrize(
+    ("files", "cache"),
+    [
+        (UV, ["uv.lock", "pyproject.toml"]),
+        ({**UV, "pyproject.toml": "[project]\n[tool.pytest.ini_options]\n"}, ["uv.lock", "pyproject.toml"]),
+        ({**UV, "pyproject.toml": SETUPTOOLS}, []),
+        ({**UV, "pyproject.toml": HATCH + "[tool.hatch.build.hooks.vcs]\n"}, []),
+        ({**UV, "pyproject.toml": HATCH + "[tool.uv.sources]\n"}, []),
+        ({"poetry.lock": "", "pyproject.toml": HATCH}, ["poetry.lock", "pyproject.toml"]),
+        ({"pyproject.toml": HATCH}, ["pyproject.toml"]),
+        ({"pyproject.toml": SETUPTOOLS}, []),
+        ({"pyproject.toml": HATCH, "setup.py": ""}, []),
+        ({"pytest.ini": "", "requirements.txt": "# all\npytest>=8\nrequests[socks]==2 ; python_version > '3'\n"},
+         ["requirements.txt"]),
+        ({"pytest.ini": "", "requirements.txt": "pytest\n-e .\n"}, []),
+        ({"pytest.ini": "", "requirements.txt": "-r more.txt\n"}, []),
+        ({"pytest.ini": "", "requirements.txt": "cart @ file:///x\n"}, []),
+        ({"pytest.ini": "", "requirements.txt": "./cart\n"}, []),
+        (NPM, ["package-lock.json", "package.json"]),
+        ({**NPM, ".npmrc": ""}, ["package-lock.json", "package.json", ".npmrc"]),
+        ({**NPM, "package.json": package(scripts={"test": "mocha", "prepare": "tsc"})}, []),
+        ({**NPM, "package.json": package(scripts={"test": "mocha"}, workspaces=["packages/*"])}, []),
+        ({**NPM, "package.json": package(scripts={"test": "mocha"}, dependencies={"cart": "file:../cart"})}, []),
+        ({"package.json": package(scripts={"test": "mocha"})}, []),
+    ],
+)  # fmt: skip
+def test_a_setup_is_kept_where_only_its_lock_files_decide_it(files, cache):
+    found = suggest_checks(set(files), lambda name: files.get(name, ""))[0]
+    assert list(found.cache) == cache
+    written = WrittenCheck(name=found.name, command=found.command, setup=found.setup, cache=found.cache)
+    assert parse_check_file(append_checks("", [written]), file="x").checks[0].cache == tuple(sorted(cache))

@@ -9,6 +9,7 @@ checks:
   - name: tests
     command: make test
     setup: make install
+    cache: [uv.lock]
     timeout: 120
     paths: [src/**, tests/**]
     tier: full
@@ -49,6 +50,7 @@ def test_they_are_listed_with_all_that_they_say(bn, checks):
         "state": "not trusted",
         "command": "make test",
         "setup": ["make", "install"],
+        "cache": ["uv.lock"],
         "timeout": 120,
         "paths": ["src/**", "tests/**"],
         "tier": "full",
@@ -63,7 +65,14 @@ def test_only_a_person_trusts_one_and_sees_what_it_is(bn, checks):
     assert bn.fails("trust", "check", "--yes", env=bn.agent("bob"))["code"] == "E_PERSON_NEEDED"
     (shown,) = bn("trust", "show", "check:tests")["items"]
     assert shown["key"] == "check:tests"
-    for told in ("make test", "setup: make install", "timeout: 120 s", "paths: 'src/**' 'tests/**'", "tier: full"):
+    for told in (
+        "make test",
+        "setup: make install",
+        "cache: uv.lock",
+        "timeout: 120 s",
+        "paths: 'src/**' 'tests/**'",
+        "tier: full",
+    ):
         assert told in shown["content"]
     assert bn("trust", "check:tests", "--yes")["trusted"] == ["check:tests"]
     assert states(bn) == {"tests": "trusted", "lint": "not trusted"}
@@ -76,6 +85,7 @@ def test_only_a_person_trusts_one_and_sees_what_it_is(bn, checks):
     [
         ("make test", "make tests"),
         ("make install", "make deploy"),
+        ("uv.lock", "go.sum"),
         ("120", "121"),
         ("src/**", "lib/**"),
         ("[src/**, tests/**]", "['src/** tests/**']"),
@@ -102,6 +112,9 @@ def test_one_that_changes_in_any_way_is_not_trusted_any_more(bn, checks, old, ne
         ("checks:\n  - name: a\n    command: x | y\n", 3, "'|' needs a shell", '["sh","-c","x | y"]'),
         ("checks:\n  - name: a\n    command: |\n      x\n      y\n", 3, "one line", "script"),
         ("checks:\n  - name: a\n    command: x\n    setup: y; z\n", 4, "';' needs a shell", "sh"),
+        ("checks:\n  - name: a\n    command: x\n    cache: [l]\n", 4, "no setup whose result could be kept", "setup"),
+        ("checks:\n  - name: a\n    command: x\n    setup: y\n    cache: ['*.lock']\n", 5, "'*.lock'", "each file"),
+        ("checks:\n  - name: a\n    command: x\n    setup: y\n    cache: [../l]\n", 5, "'../l'", "top of the repo"),
         ("checks:\n  - name: a\n    command: x\n    timeout: 0\n", 4, "timeout", ""),
         ("checks:\n  - name: a\n    command: x\n    paths: [../y]\n", 4, "'../y'", "top of the repository"),
         ("checks:\n  - name: a\n    command: x\n    paths: [/y]\n", 4, "'/y'", "top of the repository"),
@@ -216,11 +229,12 @@ def test_a_policy_counts_once_a_person_has_trusted_it(bn):
 
 def test_a_check_is_added_where_the_list_ends_and_nothing_else_changes(bn, checks):
     checks("# ours\nchecks:\n- name: lint   # first\n  command: ruff check .\n\nprotect:\n  ci_changed: allow\n")
-    bn("check", "add", "tests", "make test", "--setup", "make install", "--tier", "full", "--timeout", "30")
+    bn("check", "add", "tests", "make test", "--setup", "make install", "--cache", "uv.lock", "--tier", "full")
     text = (bn.repo / ".binnacle" / "checks.yaml").read_text()
     assert text.startswith('# ours\nchecks:\n- name: lint   # first\n  command: ruff check .\n- name: "tests"\n')
     assert text.endswith("\n\nprotect:\n  ci_changed: allow\n")
-    assert bn("check", "list")["checks"][1]["setup"] == ["make", "install"]
+    added = bn("check", "list")["checks"][1]
+    assert (added["setup"], added["cache"], added["tier"]) == (["make", "install"], ["uv.lock"], "full")
     assert states(bn) == {"lint": "not trusted", "tests": "trusted"}
     assert bn.fails("check", "add", "tests", "true")["code"] == "E_DUPLICATE"
     assert bn.fails("check", "add", "all", "make a | tail")["code"] == "E_CONFIG"

@@ -9,6 +9,10 @@
     ├─ check_conclusion    the result, with its log
     └─ single_run          one run of a check
          ├─ prepared_rooms      checkouts with the check's setup done
+         │    └─ kept_setups          what a setup made on the base, kept for later commits
+         │         ├─ setup_key            for which commits it is right
+         │         ├─ setup_slots          where it is kept, and who uses it
+         │         └─ setup_snapshot       the files that it made
          ├─ clean_checkout      a repository of its own with exactly that commit, removed afterwards
          ├─ check_environment   the variables that it gets, and a hash of what it runs in
          ├─ check_process       one command: bounded in time, memory and output
@@ -21,6 +25,7 @@
                    └─ line_reports        go, TAP, cargo, unittest, and what runners print
 
     suggestions         proposes checks for a repository
+    └─ setup_suggestions   how its checkout is prepared, and when that can be kept
 
 The verdict is formed here, outside of the process that loads the code under test. That code runs as the same user and
 can reach what the person can: it is kept from doing harm by accident, not by force.

@@ -28,6 +28,8 @@ class CheckEnvironment(Struct, frozen=True, kw_only=True):
             "HOME": room.home,
             "TMPDIR": room.temporary,
             "GIT_CEILING_DIRECTORIES": os.path.dirname(room.tree),
+            # With links, code under test that writes into its environment would write into the person's cache.
+            "UV_LINK_MODE": "copy",
         }
 
 

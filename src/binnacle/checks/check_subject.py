@@ -25,6 +25,8 @@ class CheckSubject(Struct, frozen=True, kw_only=True):
     base_tree: str
     changes: Sequence[CommitChange]
     environment: CheckEnvironment
+    setup_environment: str
+    """The hash of what its setup runs in, which is the same for other checks with this setup."""
 
     @property
     def has_base(self) -> bool:
@@ -44,7 +46,8 @@ async def find_subject(git: Git, check: Check, commit: str, base: str, *, enviro
     """
     commit_id, tree = await _resolve(git, commit)
     base_id, base_tree = await _resolve(git, base) if base else ("", "")
-    programs = [*check.needs, check.words[0], *check.setup[:1]]
+    programs = [*check.needs, *check.setup[:1]]
+    ran = await asyncio.to_thread(describe_environment, environ, [*programs, check.words[0]])
     return CheckSubject(
         check=check,
         commit=commit_id,
@@ -52,7 +55,8 @@ async def find_subject(git: Git, check: Check, commit: str, base: str, *, enviro
         base=base_id,
         base_tree=base_tree,
         changes=await list_changes(git, base_id, commit_id) if base_id and base_tree != tree else (),
-        environment=await asyncio.to_thread(describe_environment, environ, programs),
+        environment=ran,
+        setup_environment=(await asyncio.to_thread(describe_environment, environ, programs)).hash,
     )
 
 

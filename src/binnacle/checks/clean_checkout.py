@@ -152,11 +152,16 @@ def remove_abandoned(folder: str) -> None:
 
 def _remove_room(folder: str, name: str) -> None:
     path = os.path.join(folder, name)
+    remove_room(path)
+    with suppress(FileNotFoundError):
+        os.unlink(path + LOCK_SUFFIX)
+
+
+def remove_room(path: str) -> None:
+    """Removes a room with its folder for temporary files."""
     with suppress(OSError), open(os.path.join(path, "temporary"), encoding="utf-8") as file:
         _remove_temporary(file.read(4096))
     remove_tree(path)
-    with suppress(FileNotFoundError):
-        os.unlink(path + LOCK_SUFFIX)
 
 
 def _remove_temporary(path: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from binnacle.checks.check_environment import CheckEnvironment
 from binnacle.checks.check_process import run_bounded
 from binnacle.checks.check_subject import CheckSubject
 from binnacle.checks.clean_checkout import CheckRoom
-from binnacle.checks.prepared_rooms import PreparedRooms
+from binnacle.checks.prepared_rooms import ChangeRoom, PreparedRooms
 from binnacle.checks.report_options import request_report
 from binnacle.checks.run_observation import observe_run
 from binnacle.processes.keeper import Keeper
@@ -23,9 +23,6 @@ from binnacle.work.verdict import CheckRun, describe_exit
 
 Tell = Callable[[str, str], None]
 """Called with the name of a check and what happens: a stage of its run, or the last line that it wrote."""
-
-ChangeRoom = Callable[[CheckRoom], Awaitable[None]]
-"""Changes a checkout before anything runs in it."""
 
 
 class SeenRun(Struct, frozen=True, kw_only=True):
@@ -42,7 +39,7 @@ class SingleRuns:
         self._repo = repo
         self._keeper = keeper
         self._tell = tell
-        self._rooms = PreparedRooms(repo=repo, folder=folder, run_setup=self._run_setup)
+        self._rooms = PreparedRooms(repo=repo, folder=folder, keeper=keeper, run_setup=self._run_setup)
 
     async def run(self, subject: CheckSubject, stage: str, commit: str, *, change: ChangeRoom | None = None) -> SeenRun:
         """One run of the check on a commit, in a checkout that `change` may alter first."""
@@ -52,11 +49,9 @@ class SingleRuns:
         path = subject.environment.variables.get("PATH")
         if missing := [one for one in check.needs if shutil.which(one, path=path) is None]:
             return _never_ran(f"a program that it needs is missing: {', '.join(missing)}", log)
-        async with self._rooms.open(check, commit, environment=subject.environment, log=log) as opened:
+        async with self._rooms.open(subject, commit, log=log, change=change) as opened:
             if opened.fault:
                 return _never_ran(opened.fault, log)
-            if change is not None:
-                await change(opened.room)
             return await self._run_in(subject, opened.room, log)
 
     async def _run_in(self, subject: CheckSubject, room: CheckRoom, log: BoundedLog) -> SeenRun:

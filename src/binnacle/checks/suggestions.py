@@ -1,20 +1,16 @@
 """Proposes checks for a repository by looking at its files. Nothing is run, and nothing is written."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 import msgspec
 from msgspec import Struct
 
+from binnacle.checks.setup_suggestions import PackageFile, ReadFile, suggest_node_setup, suggest_python_setup
 from binnacle.work.check import CheckTier
 
-ReadFile = Callable[[str], str]
-"""Returns the text of a file of the repository; empty if there is none."""
-
 _MAKE_TARGET = re.compile(r"^(check|test|lint)\s*:(?!=)", re.MULTILINE)
-_PACKAGE = "[project]"
-_VENV_SETUP = "sh -c 'python3 -m venv .venv && .venv/bin/pip install {wanted} pytest'"
 _PLACEHOLDER = "no test specified"
 """What npm puts where a test would be."""
 
@@ -25,15 +21,10 @@ class SuggestedCheck(Struct, frozen=True, kw_only=True):
     name: str
     command: str
     setup: str = ""
+    cache: tuple[str, ...] = ()
     tier: CheckTier = "fast"
     why: str
     """What in the repository speaks for it."""
-
-
-class _PackageFile(Struct):
-    scripts: dict[str, object] = {}
-    dependencies: dict[str, object] = {}
-    devDependencies: dict[str, object] = {}  # noqa: N815 - npm's word
 
 
 def suggest_checks(names: AbstractSet[str], read: ReadFile) -> list[SuggestedCheck]:
@@ -47,17 +38,36 @@ def suggest_checks(names: AbstractSet[str], read: ReadFile) -> list[SuggestedChe
 
 def _python(names: AbstractSet[str], read: ReadFile) -> Iterator[SuggestedCheck]:
     project = read("pyproject.toml")
-    start, setup = _python_start(names, project)
+    start, prepared = suggest_python_setup(names, project, read)
     uses_pytest = "pytest" in project + read("setup.cfg") + read("tox.ini") + read("requirements-dev.txt")
     if uses_pytest or names & {"pytest.ini", "conftest.py"}:
-        yield SuggestedCheck(name="tests", command=f"{start}pytest", setup=setup, why="it uses pytest")
+        yield SuggestedCheck(
+            name="tests", command=f"{start}pytest", setup=prepared.command, cache=prepared.cache, why="it uses pytest"
+        )
     elif "tests" in names and names & {"pyproject.toml", "setup.py", "setup.cfg"}:
-        yield SuggestedCheck(name="tests", command=f"{start}python -m unittest", setup=setup, why="it has Python tests")
+        yield SuggestedCheck(
+            name="tests",
+            command=f"{start}python -m unittest",
+            setup=prepared.command,
+            cache=prepared.cache,
+            why="it has Python tests",
+        )
     if "[tool.ruff" in project or names & {"ruff.toml", ".ruff.toml"}:
-        yield SuggestedCheck(name="lint", command=f"{start}ruff check .", setup=setup, why="it is set up for ruff")
+        yield SuggestedCheck(
+            name="lint",
+            command=f"{start}ruff check .",
+            setup=prepared.command,
+            cache=prepared.cache,
+            why="it is set up for ruff",
+        )
     if "[tool.mypy" in project or "mypy.ini" in names:
         yield SuggestedCheck(
-            name="types", command=f"{start}mypy", setup=setup, tier="full", why="it is set up for mypy"
+            name="types",
+            command=f"{start}mypy",
+            setup=prepared.command,
+            cache=prepared.cache,
+            tier="full",
+            why="it is set up for mypy",
         )
     if "tox.ini" in names:
         yield SuggestedCheck(name="tox", command="tox", tier="full", why="it has tox.ini")
@@ -65,51 +75,48 @@ def _python(names: AbstractSet[str], read: ReadFile) -> Iterator[SuggestedCheck]
         yield SuggestedCheck(name="nox", command="nox", tier="full", why="it has noxfile.py")
 
 
-def _python_start(names: AbstractSet[str], project: str) -> tuple[str, str]:
-    """What comes before a Python tool, and how a fresh checkout gets its dependencies."""
-    if "uv.lock" in names:
-        return "uv run ", "uv sync"
-    if "poetry.lock" in names:
-        return "poetry run ", "poetry install"
-    if "pdm.lock" in names:
-        return "pdm run ", "pdm install"
-    is_package = _PACKAGE in project or "setup.py" in names
-    if is_package or "requirements.txt" in names:
-        wanted = "-e ." if is_package else "-r requirements.txt"
-        return ".venv/bin/python -m ", _VENV_SETUP.format(wanted=wanted)
-    return "python3 -m ", ""
-
-
 def _node(names: AbstractSet[str], read: ReadFile) -> Iterator[SuggestedCheck]:
     if "package.json" not in names:
         return
     try:
-        package = msgspec.json.decode(read("package.json"), type=_PackageFile)
+        package = msgspec.json.decode(read("package.json"), type=PackageFile)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return
-    manager, setup = _node_manager(names)
+    manager, prepared = suggest_node_setup(names, package)
     needed = {**package.dependencies, **package.devDependencies}
     test = package.scripts.get("test")
     if "vitest" in needed:
-        yield SuggestedCheck(name="tests", command="npx vitest run", setup=setup, why="it uses vitest")
+        yield SuggestedCheck(
+            name="tests", command="npx vitest run", setup=prepared.command, cache=prepared.cache, why="it uses vitest"
+        )
     elif "jest" in needed:
-        yield SuggestedCheck(name="tests", command="npx jest --ci", setup=setup, why="it uses jest")
+        yield SuggestedCheck(
+            name="tests", command="npx jest --ci", setup=prepared.command, cache=prepared.cache, why="it uses jest"
+        )
     elif isinstance(test, str) and test.startswith("node --test"):
-        yield SuggestedCheck(name="tests", command=test, setup=setup if needed else "", why="package.json says so")
+        yield SuggestedCheck(
+            name="tests",
+            command=test,
+            setup=prepared.command if needed else "",
+            cache=prepared.cache if needed else (),
+            why="package.json says so",
+        )
     elif isinstance(test, str) and _PLACEHOLDER not in test:
-        yield SuggestedCheck(name="tests", command=f"{manager} test", setup=setup, why="package.json has a test script")
+        yield SuggestedCheck(
+            name="tests",
+            command=f"{manager} test",
+            setup=prepared.command,
+            cache=prepared.cache,
+            why="package.json has a test script",
+        )
     if "lint" in package.scripts:
         yield SuggestedCheck(
-            name="lint", command=f"{manager} run lint", setup=setup, why="package.json has a lint script"
+            name="lint",
+            command=f"{manager} run lint",
+            setup=prepared.command,
+            cache=prepared.cache,
+            why="package.json has a lint script",
         )
-
-
-def _node_manager(names: AbstractSet[str]) -> tuple[str, str]:
-    if "pnpm-lock.yaml" in names:
-        return "pnpm", "pnpm install --frozen-lockfile"
-    if "yarn.lock" in names:
-        return "yarn", "yarn install --immutable"
-    return "npm", "npm ci" if "package-lock.json" in names else "npm install"
 
 
 def _others(names: AbstractSet[str], read: ReadFile) -> Iterator[SuggestedCheck]:

@@ -6,6 +6,7 @@ checks:
   - name: tests
     command: make test          # runs without a shell
     setup: make install         # prepares a fresh checkout
+    cache: [uv.lock]            # files on which the setup alone depends; then what it made is kept
     timeout: 600                # seconds
     paths: [src/**, tests/**]   # the files it is about
     tier: fast                  # fast: when a task is done; full: when it is merged
@@ -44,6 +45,7 @@ class _CheckEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     name: str
     command: str | list[str]
     setup: str | list[str] = ""
+    cache: list[str] = []
     timeout: Annotated[float, Meta(gt=0, le=86_400)] = CHECK_TIMEOUT_SECONDS
     paths: list[str] = []
     tier: CheckTier = "fast"
@@ -114,6 +116,10 @@ def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
         raise ConfigError(f"{place('name')}: not a name for a check: {entry.name!r}", hint=hint)
     for path in entry.paths:
         _check_path(path, place("paths"))
+    for path in entry.cache:
+        _check_lock_file(path, place("cache"))
+    if entry.cache and not entry.setup:
+        raise ConfigError(f"{place('cache')}: there is no setup whose result could be kept", hint="add: setup")
     for program in entry.needs:
         if not _PROGRAM.fullmatch(program):
             hint = "name it as it is started, without a path"
@@ -127,6 +133,7 @@ def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
         command=command,
         words=words,
         setup=_read_command(entry.setup, place("setup"))[1] if entry.setup else (),
+        cache=tuple(sorted(set(entry.cache))),
         timeout=entry.timeout,
         paths=tuple(entry.paths),
         tier=entry.tier,
@@ -143,7 +150,8 @@ def _hash_definition(check: Check) -> str:
     from hashlib import sha256
 
     parts = (check.words, check.setup, check.timeout, check.paths, check.needs, check.exclusive, check.memory)
-    return sha256(msgspec.json.encode(parts)).hexdigest()
+    kept = (check.cache,) if check.cache else ()
+    return sha256(msgspec.json.encode((*parts, *kept))).hexdigest()
 
 
 def _read_command(given: str | list[str], place: str) -> tuple[str, tuple[str, ...]]:
@@ -159,6 +167,13 @@ def _check_path(path: str, place: str) -> None:
     if not path or path.startswith("/") or ".." in path.split("/"):
         hint = "begin at the top of the repository, as in: src/**"
         raise ConfigError(f"{place}: not a pattern of files in the repository: {path!r}", hint=hint)
+
+
+def _check_lock_file(path: str, place: str) -> None:
+    _check_path(path, place)
+    if path != os.path.normpath(path) or any(sign in path for sign in "*?["):
+        hint = "name each file, from the top of the repository, as in: uv.lock"
+        raise ConfigError(f"{place}: not the path of a file: {path!r}", hint=hint)
 
 
 def find_trusted_checks(repo: str) -> tuple[list[Check], list[Check]]:
@@ -195,6 +210,7 @@ def trust_item_of(check: Check) -> TrustItem:
     """A check as a person sees it before trusting it: everything that its definition says."""
     about = {
         "setup": shlex.join(check.setup),
+        "cache": shlex.join(check.cache),
         "timeout": f"{check.timeout:g} s",
         "paths": shlex.join(check.paths),
         "tier": check.tier,

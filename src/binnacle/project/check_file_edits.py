@@ -22,6 +22,7 @@ class WrittenCheck(Struct, frozen=True, kw_only=True):
     name: str
     command: str
     setup: str = ""
+    cache: tuple[str, ...] = ()
     timeout: float = CHECK_TIMEOUT_SECONDS
     tier: CheckTier = "fast"
 
@@ -77,7 +78,7 @@ def append_checks(text: str, written: list[WrittenCheck]) -> str:
 
 
 def _write(one: WrittenCheck, indent: str) -> list[str]:
-    values: dict[str, object] = {"name": one.name, "command": one.command, "setup": one.setup}
+    values: dict[str, object] = {"name": one.name, "command": one.command, "setup": one.setup, "cache": one.cache}
     if one.timeout != CHECK_TIMEOUT_SECONDS:
         values["timeout"] = one.timeout
     if one.tier != "fast":

@@ -26,6 +26,9 @@ class Check(Struct, frozen=True, kw_only=True):
     setup: tuple[str, ...] = ()
     """The words of a command that prepares a fresh checkout for it; empty if none is needed."""
 
+    cache: tuple[str, ...] = ()
+    """The lock files on which the result of `setup` depends, and on nothing else of the repository; then it is kept."""
+
     timeout: float = CHECK_TIMEOUT_SECONDS
     """Seconds."""
 

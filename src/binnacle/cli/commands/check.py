@@ -19,6 +19,7 @@ class ListedCheck(CommandAnswer):
     state: str
     command: str
     setup: list[str]
+    cache: list[str]
     timeout: float
     paths: list[str]
     tier: str
@@ -55,6 +56,7 @@ def list_checks(context: Context, args: Namespace) -> CheckListAnswer:  # noqa: 
             state=STATES[state_of(trust_item_of(one), known)],
             command=one.command,
             setup=list(one.setup),
+            cache=list(one.cache),
             timeout=one.timeout,
             paths=list(one.paths),
             tier=one.tier,

@@ -30,6 +30,7 @@ class ProposedCheck(CommandAnswer):
     name: str
     command: str
     setup: str
+    cache: list[str]
     tier: str
     why: str
 
@@ -83,12 +84,16 @@ def suggest(context: Context, args: Namespace) -> CheckSuggestions:
     if args.write and found:
         from binnacle.project.check_file_edits import WrittenCheck, add_checks
 
-        file = add_checks(
-            repo,
-            [WrittenCheck(name=one.name, command=one.command, setup=one.setup, tier=one.tier) for one in found],
-        )
+        written = [
+            WrittenCheck(name=one.name, command=one.command, setup=one.setup, cache=one.cache, tier=one.tier)
+            for one in found
+        ]
+        file = add_checks(repo, written)
     rows = [
-        ProposedCheck(name=one.name, command=one.command, setup=one.setup, tier=one.tier, why=one.why) for one in found
+        ProposedCheck(
+            name=one.name, command=one.command, setup=one.setup, cache=list(one.cache), tier=one.tier, why=one.why
+        )
+        for one in found
     ]
     return CheckSuggestions(checks=rows, file=file)
 
@@ -111,6 +116,13 @@ def _show_added(answer: AddedCheck, screen: Screen) -> None:
     arg("name", metavar="NAME"),
     arg("command", metavar="COMMAND", help="one word for the shell: put it in quotes"),
     arg("--setup", default="", metavar="COMMAND", help="prepares a fresh checkout"),
+    arg(
+        "--cache",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a lock file on which the setup alone depends, so that what it made is kept; may be repeated",
+    ),
     arg("--timeout", type=float, default=600.0, metavar="SECONDS"),
     arg("--tier", choices=("fast", "full"), default="fast", help="fast: when a task is done; full: when it is merged"),
     view=_show_added,
@@ -120,7 +132,14 @@ def add(context: Context, args: Namespace) -> AddedCheck:
     from binnacle.app.trust_review import grant_written
     from binnacle.project.check_file_edits import WrittenCheck, add_checks
 
-    written = WrittenCheck(name=args.name, command=args.command, setup=args.setup, timeout=args.timeout, tier=args.tier)
+    written = WrittenCheck(
+        name=args.name,
+        command=args.command,
+        setup=args.setup,
+        cache=tuple(args.cache),
+        timeout=args.timeout,
+        tier=args.tier,
+    )
     file = add_checks(context.project.repo, [written])
     grant_written(context.project, f"check:{args.name}")
     return AddedCheck(name=args.name, file=file)
