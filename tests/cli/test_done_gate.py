@@ -4,11 +4,20 @@ from pathlib import Path
 
 import pytest
 
-CHECKS = "checks:\n  - name: tests\n    command: make test\n"
+from runner.repositories import Repository
+
+CHECKS = "checks:\n  - name: tests\n    command: grep -q good work.txt\n"
 
 
 @pytest.fixture
-def checked(bn):
+def repo(bn):
+    made = Repository(bn.repo)
+    made.commit("first", {"work.txt": "bad\n"})
+    return made
+
+
+@pytest.fixture
+def checked(bn, repo):
     """A project with a trusted check, which its tasks need."""
     folder = Path(bn.repo, ".binnacle")
     folder.mkdir(exist_ok=True)
@@ -17,17 +26,101 @@ def checked(bn):
     return bn
 
 
-def test_done_is_a_request_until_the_checks_pass(checked):
-    task = checked("task", "add", "the work")["tasks"][0]["id"]
-    answer = checked("task", "done", task, "--force", "-m", "built")
-    assert answer["task"]["status"] == "pending"
-    assert answer["requested"]["checks"] == ["tests"]
-    assert "not done yet" in answer["warnings"][0]
-    assert "level" not in answer["task"]
+def begin(bn) -> str:
+    task = bn.add("the work")
+    bn("task", "start", task)
+    return task
+
+
+def refused(bn, task, *options) -> dict:
+    """The answer to a `done` that is not granted."""
+    done = bn.run("task", "done", task, *options)
+    assert done.code == 1, done.err
+    assert done.json["task"]["status"] != "done"
+    return done.json
+
+
+def test_a_task_is_done_when_its_checks_pass_on_the_commit(checked, repo):
+    task = begin(checked)
+    assert "nothing was changed" in refused(checked, task)["missing"]
+    repo.write({"work.txt": "good\n"})
+    missing = refused(checked, task)["missing"]
+    assert "nothing was changed" in missing
+    assert "not committed, and so not checked: work.txt" in missing
+    commit = repo.commit("the work", {"work.txt": "good\n"})
+    answer = checked("task", "done", task, "-m", "built")
+    assert (answer["task"]["status"], answer["task"]["level"]) == ("done", "checked")
+    shown = checked("task", "show", task)
+    assert shown["task"]["evidence_commit"] == commit
+    assert shown["task"]["closed_reason"] == "built"
+    (result,) = shown["evidence"]
+    assert (result["check_name"], result["verdict"], result["commit_id"]) == ("tests", "pass", commit)
+
+
+def test_what_fails_is_said_with_the_log_and_the_next_step(checked, repo):
+    task = begin(checked)
+    repo.commit("the work", {"work.txt": "worse\n"})
+    missing = refused(checked, task)["missing"]
+    assert "the check 'tests' did not pass: fail (exit code 1)" in missing
+    assert "fix it, commit, and set the task to done again" in missing
+    done = checked.run("task", "done", task, "-H")
+    assert done.code == 1
+    assert f"bn task done {task} --waive REASON" in done.out
+
+
+def test_several_tasks_are_each_done_or_not(checked, repo):
+    first, second = begin(checked), checked.add("another", "--check", "missing")
+    checked("task", "start", second, "--force")
+    repo.commit("the work", {"work.txt": "good\n"})
+    done = checked.run("task", "done", first, second)
+    assert done.code == 1
+    one, other = done.json["results"]
+    assert (one["task"]["status"], other["task"]["status"]) == ("done", "in_progress")
+    assert "no check 'missing' is trusted here" in other["missing"]
+
+
+def test_an_update_of_the_status_is_the_same(checked, repo):
+    task = begin(checked)
+    assert checked.run("task", "update", task, "--status", "done").code == 1
+    repo.commit("the work", {"work.txt": "good\n"})
+    assert checked("task", "update", task, "--status", "done")["task"]["status"] == "done"
+
+
+def test_a_tool_called_by_a_command_is_the_same(checked, repo):
+    task = begin(checked)
+    said = checked.run("tool", "task_status", f'{{"id": "{task}", "status": "done"}}').json
+    assert "nothing was changed" in str(said)
+    repo.commit("the work", {"work.txt": "good\n"})
+    checked.run("tool", "task_status", f'{{"id": "{task}", "status": "done"}}')
+    assert checked("task", "show", task)["task"]["status"] == "done"
+
+
+def test_after_too_many_commits_a_person_is_asked(checked, repo):
+    task = begin(checked)
+    for number in range(3):
+        repo.commit("the work", {"work.txt": f"worse {number}\n"})
+        for _ in range(2):  # the same commit counts once
+            answer = refused(checked, task, "--force") if number < 2 else None
+    env = {"BN_CHECKS_ATTEMPTS": "3"}
+    answer = checked.run("task", "done", task, "--force", env=env).json
+    assert answer["task"]["status"] == "needs_input"
+    assert "a person has to look at it now" in answer["missing"]
+    assert "its checks did not pass for 3 commits" in str(checked("ask", "list"))
+
+
+def test_without_a_repository_it_is_said_what_checks_run_on(bn, tmp_path):
+    plain = tmp_path / "plain"
+    (plain / ".binnacle").mkdir(parents=True)
+    (plain / ".binnacle" / "checks.yaml").write_text(CHECKS)
+    bn("trust", "check", "--yes", cwd=plain)
+    task = bn("task", "add", "the work", cwd=plain)["tasks"][0]["id"]
+    error = bn.fails("task", "done", task, cwd=plain)
+    assert error["code"] == "E_GIT"
+    assert "git init" in error["hint"]
 
 
 def test_a_person_waives_with_a_reason_that_is_shown(checked):
-    task = checked("task", "add", "the work")["tasks"][0]["id"]
+    task = checked.add("the work")
     answer = checked("task", "done", task, "--waive", "the vendor is down")
     assert (answer["task"]["status"], answer["task"]["level"]) == ("done", "waived")
     shown = checked.human("task", "show", task)
@@ -35,29 +128,29 @@ def test_a_person_waives_with_a_reason_that_is_shown(checked):
 
 
 @pytest.mark.parametrize(
-    "text", ["checks: []\n", CHECKS.replace("make test", "echo fine"), CHECKS + "    tier: full\n"]
+    "text", ["checks: []\n", CHECKS.replace("grep -q good", "grep -q bad"), CHECKS + "    tier: full\n"]
 )
-def test_whoever_edits_the_file_does_not_get_rid_of_a_trusted_check(checked, text):
-    task = checked("task", "add", "the work")["tasks"][0]["id"]
+def test_whoever_edits_the_file_does_not_get_rid_of_a_trusted_check(checked, repo, text):
+    task = begin(checked)
     Path(checked.repo, ".binnacle", "checks.yaml").write_text(text)
-    answer = checked("task", "done", task)
-    assert answer["task"]["status"] == "pending"
-    assert answer["requested"]["problems"]
+    repo.commit("the work", {"work.txt": "good\n"})
+    assert refused(checked, task)["requested"]["problems"]
 
 
-def test_a_file_that_is_gone_or_broken_opens_nothing(checked):
-    task = checked("task", "add", "the work")["tasks"][0]["id"]
+def test_a_file_that_is_gone_or_broken_opens_nothing(checked, repo):
+    task = begin(checked)
+    repo.commit("the work", {"work.txt": "good\n"})
     file = Path(checked.repo, ".binnacle", "checks.yaml")
     file.unlink()
-    assert checked("task", "done", task)["task"]["status"] == "pending"
+    assert refused(checked, task)
     file.write_text("checks: 3\n")
     assert checked.fails("task", "done", task)["code"] == "E_CONFIG"
 
 
-def test_without_trust_checks_have_no_effect_and_done_is_said(bn):
+def test_without_trust_checks_have_no_effect_and_done_is_said(bn, repo):
     folder = Path(bn.repo, ".binnacle")
     folder.mkdir(exist_ok=True)
     (folder / "checks.yaml").write_text(CHECKS)
-    task = bn("task", "add", "the work")["tasks"][0]["id"]
+    task = bn.add("the work")
     answer = bn("task", "done", task)
     assert (answer["task"]["status"], answer["task"]["level"]) == ("done", "said")

@@ -34,9 +34,10 @@ def test_a_result_is_kept_as_it_is_and_found_by_what_it_belongs_to(store):
     assert kept == a_result(task.id, id=kept.id)
     assert kept.id.startswith("bne-")
     assert see(store, evidence.get, kept.id) == kept
-    assert see(store, evidence.find, tree="t1", definition="d1", environment="e1") == kept
-    for other in ({"tree": "t2"}, {"definition": "d2"}, {"environment": "e2"}):
-        assert see(store, evidence.find, **({"tree": "t1", "definition": "d1", "environment": "e1"} | other)) is None
+    key = {"tree": "t1", "base": "c0", "definition": "d1", "environment": "e1"}
+    assert see(store, evidence.find, **key) == kept
+    for other in ({"tree": "t2"}, {"base": "c9"}, {"definition": "d2"}, {"environment": "e2"}, {"is_bug": True}):
+        assert see(store, evidence.find, **(key | other)) is None
     assert see(store, evidence.list_of_task, task.id) == see(store, evidence.list_of_commit, "c1") == [kept]
     assert see(store, evidence.list_evidence, limit=5) == ([kept], 1)
     assert see(store, load_details, task.id).evidence == (kept,)
@@ -48,7 +49,7 @@ def test_a_result_is_kept_as_it_is_and_found_by_what_it_belongs_to(store):
 def test_the_newest_result_counts_and_failures_stay_on_record(store):
     failed = do(store, evidence.add, a_result(verdict="fail"))
     passed = do(store, evidence.add, a_result())
-    assert see(store, evidence.find, tree="t1", definition="d1", environment="e1") == passed
+    assert see(store, evidence.find, tree="t1", base="c0", definition="d1", environment="e1") == passed
     assert see(store, evidence.list_failures, "t1") == [failed]
     assert see(store, evidence.list_failures, "t2") == []
 

@@ -10,6 +10,7 @@ from binnacle.plan.rights import SessionRights
 from binnacle.project.project import Project
 from binnacle.project.script_provider import ScriptProvider
 from binnacle.project.tool_catalog import open_access
+from binnacle.proving.background_closing import BackgroundClosing
 from binnacle.tools.caller import Caller
 from binnacle.tools.catalog import Catalog
 from binnacle.tools.dispatch import Dispatcher
@@ -25,11 +26,30 @@ def list_tools(project: Project) -> Catalog:
         return Catalog(work_tools(access))
 
 
-def call_tool(project: Project, name: str, arguments: bytes, caller: Caller, rights: SessionRights | None) -> Outcome:
-    """Calls a tool on tasks, within the limits of the caller's session."""
-    with open_access(project) as access:
-        dispatcher = _dispatcher(Catalog(work_tools(access)), access, rights)
-        return asyncio.run(dispatcher.call(name, arguments, caller))
+def call_tool(
+    project: Project,
+    name: str,
+    arguments: bytes,
+    caller: Caller,
+    rights: SessionRights | None,
+    *,
+    workspace: str,
+) -> Outcome:
+    """Calls a tool on tasks, within the limits of the caller's session. `workspace` is the folder of the caller."""
+    return asyncio.run(_call_tool(project, name, arguments, caller, rights, workspace))
+
+
+async def _call_tool(
+    project: Project, name: str, arguments: bytes, caller: Caller, rights: SessionRights | None, workspace: str
+) -> Outcome:
+    with open_access(project, workspace=workspace) as access:
+        closing = BackgroundClosing(project, access, workspace=workspace, patience=None)
+        access.done_requests = closing
+        try:
+            dispatcher = _dispatcher(Catalog(work_tools(access)), access, rights)
+            return await dispatcher.call(name, arguments, caller)
+        finally:
+            await closing.aclose()
 
 
 def _dispatcher(catalog: Catalog, access: StoreAccess, rights: SessionRights | None) -> Dispatcher:

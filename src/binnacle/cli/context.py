@@ -45,6 +45,11 @@ class Context:
         return self._project
 
     @property
+    def workspace(self) -> str:
+        """The folder that the caller works in."""
+        return os.path.abspath(self.start or os.getcwd())
+
+    @property
     def session(self) -> "Session":
         """Who runs the command, and where."""
         if self._session is None:
@@ -98,8 +103,7 @@ class Context:
         if self._store is None:
             from binnacle.project.store_opening import open_store
 
-            workspace = self.start or os.getcwd()
-            self._store = open_store(self.project, workspace=workspace, create=create, outage=outage)
+            self._store = open_store(self.project, workspace=self.workspace, create=create, outage=outage)
         return self._store
 
     def reading(self) -> "AbstractContextManager[Reader]":

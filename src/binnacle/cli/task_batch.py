@@ -40,6 +40,9 @@ class ChangedTaskAnswer(CommandAnswer):
     requested: DoneRequest | None = None
     """What has to pass before the task is done."""
 
+    missing: str = ""
+    """Why the task is not done, although it was called done."""
+
     undo: str = ""
     """The command that takes it back, where the caller may use it."""
 
@@ -79,6 +82,9 @@ def show_changed_task(answer: ChangedTaskAnswer, screen: Screen) -> None:
     from binnacle.cli.views import show_changed
 
     show_changed(answer.task, screen, unblocked=answer.unblocked, warnings=answer.warnings)
+    if answer.missing:
+        screen.block(answer.missing)
+        screen.line(f"or close it without its checks: bn task done {answer.task.id} --waive REASON")
 
 
 def needs_of_each(needs: Callable[[Namespace], CommandNeeds]) -> Callable[[Namespace], CommandNeeds]:

@@ -18,6 +18,7 @@ from binnacle.project.project import Project
 from binnacle.project.script_provider import ScriptProvider
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import open_access, own_tools
+from binnacle.proving.background_closing import BackgroundClosing
 from binnacle.serving.upstream_connections import UpstreamConnections
 from binnacle.store import agents, tasks
 from binnacle.store.transaction import Reader, Writer
@@ -68,6 +69,13 @@ class SessionToolbox:
         self._terms = terms
         self._first = first
         self._access = open_access(project, workspace=start, is_served=True)
+        self._closing = BackgroundClosing(
+            project,
+            self._access,
+            workspace=start or project.repo,
+            patience=project.settings.number("checks.answer_seconds"),
+        )
+        self._access.done_requests = self._closing
         self._runner = CommandRunner()
         finder = ToolFinder(self._search_index, self._reply)
         self._built_in = own_tools(self._access, self._runner, finder, timeout=timeout)
@@ -209,6 +217,7 @@ class SessionToolbox:
         if self.gateway is not None:
             await self.gateway.aclose()
         self._recent.close()
+        await self._closing.aclose()
         await self._scripts.aclose()
         await self._runner.aclose()
         self._access.close()

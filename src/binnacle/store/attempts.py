@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from binnacle.errors import Refused
-from binnacle.store import comments, done_requests, questions, reports, sessions, task_moves, tasks
+from binnacle.store import comments, done_requests, events, questions, reports, sessions, task_moves, tasks
 from binnacle.store.done_requests import REPORTS
 from binnacle.store.sessions import ITERATIONS
 from binnacle.store.table import placeholders
@@ -126,19 +126,12 @@ def list_attempts(tx: Reader, task_id: str) -> list[Iteration]:
 
 def count_used(tx: Reader, task_id: str) -> int:
     """The attempts that a task has used up since a person last reopened it or answered a question about it."""
-    since = tx.row(
-        "select max(at) from event where session is null and ((entity_id = ? and action = 'reopened') or "
-        "(action = 'answered' and entity_id in (select id from question where task_id = ?)))",
-        task_id,
-        task_id,
-    )
-    after = since[0] if since and since[0] else ""
     return tx.count(
         f"select count(*) from iteration where task_started = ? and outcome in {placeholders(COUNTED)} "
         "and started_at > ?",
         task_id,
         *COUNTED,
-        after,
+        events.find_last_look(tx, task_id),
     )
 
 

@@ -5,6 +5,7 @@ the task has checks: it is granted with a proof (`task_moves.finish`), and refus
 """
 
 from binnacle.errors import Refused
+from binnacle.store import events
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
 from binnacle.store.table import Table
@@ -89,14 +90,25 @@ def note_granted(tx: Writer, task_id: str) -> None:
     REPORTS.update(tx, {"settled_at": tx.now, "outcome": "done"}, f"task_id = ? and {_WAITING}", task_id)
 
 
-def refuse(tx: Writer, task_id: str, why: str) -> None:
-    """Notes that a task is not done, although it was asked for, because of what its checks showed."""
-    waiting = list_waiting(tx, task_id)
+def find(tx: Reader, report_id: str) -> Report | None:
+    """The report of a request, whatever became of it."""
+    return REPORTS.first(tx, "where id = ?", report_id)
+
+
+def refuse(tx: Writer, task_id: str, why: str, *, commit: str = "") -> None:
+    """Notes that a task is not done at a commit, although it was asked for, because of what its checks showed."""
     columns = {"settled_at": tx.now, "outcome": "left", "note": why[:MAX_NOTE_CHARACTERS]}
-    REPORTS.update(tx, columns, f"task_id = ? and {_WAITING}", task_id)
-    for report in waiting:
+    for report in list_waiting(tx, task_id):
+        REPORTS.update(tx, {**columns, "body": {**report.body, "commit": commit}}, "id = ?", report.id)
         said = {"task": task_id, "kind": "done", "outcome": "left", "note": why[:200]}
         tx.record("report", report.id, "settled", said)
+
+
+def count_refused_commits(tx: Reader, task_id: str) -> int:
+    """For how many commits a task was not done although it was asked for, since a person last looked at it."""
+    where = "where task_id = ? and kind = 'done' and outcome = 'left' and created_at > ?"
+    found = REPORTS.select(tx, where, task_id, events.find_last_look(tx, task_id))
+    return len({one.body["commit"] for one in found if one.body.get("commit")})
 
 
 def is_pending(tx: Reader, session_id: str, task_id: str) -> bool:

@@ -80,3 +80,14 @@ def _list_after(store: Store, after: int) -> list[Event]:
             return EVENTS.select(tx, "where seq > ? order by seq limit ?", after, FOLLOW_BATCH_EVENTS)
 
     return store.repeat_if_lost(read, times=FOLLOW_REPEATS)
+
+
+def find_last_look(tx: Reader, task_id: str) -> str:
+    """When a person last reopened a task or answered a question about it, as stored; empty if never."""
+    row = tx.row(
+        "select max(at) from event where session is null and ((entity_id = ? and action = 'reopened') or "
+        "(action = 'answered' and entity_id in (select id from question where task_id = ?)))",
+        task_id,
+        task_id,
+    )
+    return row[0] if row and row[0] else ""

@@ -51,10 +51,12 @@ def get_many(tx: Reader, ids: Collection[str]) -> list[Evidence]:
     return EVIDENCE.select(tx, f"where id in {placeholders(wanted)} order by number", *wanted)
 
 
-def find(tx: Reader, *, tree: str, definition: str, environment: str) -> Evidence | None:
-    """The newest result of a check, exactly as defined, on a tree and in an environment: it need not run again."""
-    where = "where tree = ? and definition = ? and environment = ? order by number desc"
-    return EVIDENCE.first(tx, where, tree, definition, environment)
+def find(
+    tx: Reader, *, tree: str, base: str, definition: str, environment: str, is_bug: bool = False
+) -> Evidence | None:
+    """The newest result of a check, exactly as defined, for a change and in an environment."""
+    where = "where tree = ? and definition = ? and base = ? and environment = ? and is_bug = ? order by number desc"
+    return EVIDENCE.first(tx, where, tree, definition, base, environment, int(is_bug))
 
 
 def list_failures(tx: Reader, tree: str) -> list[Evidence]:

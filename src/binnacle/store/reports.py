@@ -153,17 +153,25 @@ def save_report(
 def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> ClosingReport:
     """Reports how the work on the task ended.
 
-    The report is settled now if no session is bound to the task, unless it is a `done` that has to be proven.
+    A `done` that has to be proven is a request, except in a run, which proves it itself. Any other report is settled
+    now if no session is bound to the task.
     """
     on = find_target(tx)
     report = save_report(tx, on, kind, body)
-    if on.session is not None:
-        return ClosingReport(on, report)
+    if on.session is not None and on.session.run is not None:
+        return ClosingReport(on, report)  # the run decides when the agent has ended
     if kind == "done":
         needs = task_requirements.find_requirements(tx, on.task, parts=tasks.list_parts(tx, on.task.id))
         if needs:
             return ClosingReport(on, report, request=done_requests.make_request(report.id, on.task, needs))
+    if on.session is not None:
+        return ClosingReport(on, report)
     return ClosingReport(on, report, settled=_settle_task(tx, on.task, report))
+
+
+def is_bound(tx: Reader, report: Report) -> bool:
+    """Whether a report is of a session that is bound to its task, and so settled with it."""
+    return SESSIONS.first(tx, "where id = ? and task_id = ?", report.session, report.task_id) is not None
 
 
 def describe_loss(tx: Reader, on: ReportTarget, *, agents: Collection[str] = ()) -> str:

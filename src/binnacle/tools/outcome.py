@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from binnacle.errors import BinnacleError
+from binnacle.work.done_gate import DoneRequest
 
 REQUEST_ID_KEY, TIMESTAMP_KEY, DURATION_KEY = "binnacle/requestId", "binnacle/timestamp", "binnacle/duration"
 """Keys of a result's `_meta`; the duration is in milliseconds. The prefix separates them from the protocol's keys."""
@@ -23,6 +24,9 @@ class ToolReply(NamedTuple):
 
     foreign: Mapping[str, Any] | None = None
     """The unchanged result of an upstream tool; then there is neither data nor text."""
+
+    request: DoneRequest | None = None
+    """A `done` that is granted only when checks pass."""
 
 
 class Outcome(NamedTuple):

@@ -10,13 +10,17 @@ and neither does a pass of a check that failed on the same tree before: a second
 """
 
 from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
 
 from msgspec import Struct
 
 from binnacle.work.acceptance import parse_criterion
 from binnacle.work.evidence import PROVEN, Evidence, EvidenceLevel, describe_verdict
+from binnacle.work.gaming import classify_path, describe_finding
 from binnacle.work.ids import TaskId
 from binnacle.work.task import Task, TaskFields
+
+_CONCERNS_ALL = ("runner", "lock", "coverage", "ci", "binnacle")
 
 
 class TrustedCheck(Struct, frozen=True, kw_only=True):
@@ -50,6 +54,9 @@ class TaskRequirements(Struct, frozen=True, kw_only=True):
     """What has to be proven before a task is done."""
 
     checks: tuple[RequiredCheck, ...] = ()
+    for_merge: tuple[RequiredCheck, ...] = ()
+    """Checks of the project that are needed only when the change is merged."""
+
     tests: tuple[str, ...] = ()
     """Tests that acceptance criteria name."""
 
@@ -118,6 +125,7 @@ def requirements_of(
     asked = {*task.checks, *feature_checks, *(one.check for one in criteria)}
     return TaskRequirements(
         checks=tuple(_require(name, known.get(name), is_named=name in asked) for name in named),
+        for_merge=tuple(_require(one.name, one, is_named=False) for one in project if one.name not in named),
         tests=tuple(dict.fromkeys(one.test for one in criteria if one.test)),
         needs_change=task.kind != "idea" and not _has_proven_part(parts),
     )
@@ -160,12 +168,24 @@ def find_gaps(
         gaps.append(Gap("it is not known where the work began: a task has to be taken before the work"))
     elif needs.needs_change and is_without_change(proof):
         gaps.append(Gap("nothing was changed: there is no commit since the work began"))
+        if not proof.evidence:
+            return gaps
     here = [one for one in found if one.id in proof.evidence and one.tree == proof.tree]
     if len(here) < len(set(proof.evidence)):
         gaps.append(Gap("some of the evidence is missing or belongs to another tree"))
     gaps += filter(None, (_find_gap(check, proof, here, failures) for check in needs.checks))
     gaps += [Gap(f"the test {test!r} has not passed") for test in needs.tests if not _has_passed(test, needs, here)]
     return gaps
+
+
+def is_concerned(patterns: Sequence[str], paths: Collection[str]) -> bool:
+    """Whether a check about certain files is concerned by a change of `paths`.
+
+    Whatever decides how programs are built and tested concerns all checks.
+    """
+    if not patterns or any(classify_path(path) in _CONCERNS_ALL for path in paths):
+        return True
+    return any(fnmatchcase(path, pattern) for path in paths for pattern in patterns)
 
 
 def is_without_change(proof: DoneProof) -> bool:
@@ -195,7 +215,7 @@ def _find_doubt(
     if any(_contradicts(one, check, proof) for one in failures):
         return Gap(f"the check {check.name!r} is flaky: it failed on the same tree before")
     if doubt := next((one for one in current if one.decision != "allow"), None):
-        why = "; ".join(doubt.findings[:3]) or "the change touches what judges it"
+        why = "; ".join(map(describe_finding, doubt.findings[:3])) or "the change touches what judges it"
         if doubt.decision == "refuse":
             return Gap(f"the check {check.name!r} passed, but what judges the change may not be changed so: {why}")
         return Gap(f"the check {check.name!r} passed, but a person has to look at it: {why}", is_for_person=True)
@@ -223,10 +243,9 @@ def is_same_test(named: str, test_id: str) -> bool:
 
 def level_of_proof(proof: DoneProof, found: Collection[Evidence]) -> EvidenceLevel:
     """The level of a task that a sufficient proof closes."""
-    used = [one for one in found if one.id in proof.evidence]
-    if not used:  # the change concerns no check
+    if not any(one.id in proof.evidence for one in found):  # the change concerns no check
         return "said"
-    return "merged" if proof.is_merged and all(one.is_merged for one in used) else "checked"
+    return "merged" if proof.is_merged else "checked"
 
 
 def describe_request(request: DoneRequest) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from binnacle.work.gaming import PolicyDecision
+from binnacle.work.gaming import ChangeFinding, PolicyDecision
 from binnacle.work.ids import TaskId
 from binnacle.work.verdict import Verdict
 
@@ -78,7 +78,7 @@ class Evidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decision: PolicyDecision = "allow"
     """Whether the project's policy lets it count. `ask` waits for a person: the change touches what judges it."""
 
-    findings: tuple[str, ...] = ()
+    findings: tuple[ChangeFinding, ...] = ()
     """What the change did to tests and to what else judges it."""
 
     seconds: float = 0.0

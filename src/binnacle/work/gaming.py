@@ -127,6 +127,12 @@ class ChangeFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The line, or what was measured."""
 
 
+def describe_finding(finding: ChangeFinding) -> str:
+    """A finding in one line."""
+    place = f"{finding.path}:{finding.line}" if finding.line else finding.path
+    return f"{finding.kind.replace('_', ' ')}: {place} {finding.text}".rstrip()
+
+
 def classify_path(path: str) -> ProtectedKind | None:
     """Which kind of protected file a path is; None for the product's own."""
     parts = path.split("/")

@@ -1,6 +1,5 @@
 """`bn check run`: what the checks of a project say about a commit."""
 
-import os
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
@@ -10,8 +9,8 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
 
 if TYPE_CHECKING:
-    from binnacle.app.check_run import CheckedChange
-    from binnacle.work.check_result import CheckResult
+    from binnacle.proving.change_prover import CheckedChange
+    from binnacle.work.evidence import Evidence
     from binnacle.work.gaming import ChangeFinding
 
 
@@ -26,6 +25,9 @@ class ShownFinding(CommandAnswer):
 
 class RunCheck(CommandAnswer):
     """What a check said about a commit."""
+
+    evidence: str
+    """The id under which the result is kept."""
 
     name: str
     verdict: str
@@ -117,13 +119,14 @@ def run(context: Context, args: Namespace) -> CheckRunAnswer:
         found = asyncio.run(
             run_checks(
                 context.project,
-                folder=os.path.abspath(context.start or os.getcwd()),
+                folder=context.workspace,
+                asked_by=context.actor.name,
                 names=args.names,
                 commit=args.commit,
                 base=args.base,
                 is_bug=args.bug,
                 tell=lambda name, what: bar.advance(done, printable(f"{name}: {what}")),
-                keep=count,
+                on_result=count,
             )
         )
     context.exit_code = 0 if found.is_proven else 1
@@ -132,24 +135,25 @@ def run(context: Context, args: Namespace) -> CheckRunAnswer:
 
 def _describe(found: "CheckedChange") -> CheckRunAnswer:
     return CheckRunAnswer(
-        commit=found.commit,
-        base=found.base,
-        definitions=found.definitions,
+        commit=found.range.commit,
+        base=found.range.base,
+        definitions=found.definitions.source,
         proven=found.is_proven,
         decision=found.decision,
         findings=_list_findings(found.findings),
-        uncommitted=list(found.uncommitted),
+        uncommitted=list(found.range.uncommitted),
         checks=[_describe_result(one) for one in found.results],
     )
 
 
-def _describe_result(one: "CheckResult") -> RunCheck:
+def _describe_result(one: "Evidence") -> RunCheck:
     return RunCheck(
-        name=one.check,
+        evidence=one.id,
+        name=one.check_name,
         verdict=one.verdict,
         reason=one.reason,
         decision=one.decision,
-        exit=one.exit,
+        exit=one.exit_code,
         ran=one.ran,
         failed=list(one.failed),
         new_failed=list(one.new_failed),

@@ -9,6 +9,7 @@ from binnacle.cli.command import CommandAnswer, CommandNeeds, Group, ToolCall, a
 from binnacle.cli.commands.ready import FILTERS, TaskPageAnswer, filter_of
 from binnacle.cli.context import Context
 from binnacle.cli.paging import OFFSET, limit_arg
+from binnacle.cli.requested_done import prove_requested
 from binnacle.cli.screen import Screen
 from binnacle.cli.tags import ADD_TAG, NEW_TAG, REMOVE_TAG, TAG, removed_tags, retag
 from binnacle.cli.task_batch import (
@@ -346,7 +347,7 @@ def update(context: Context, args: Namespace) -> EachChanged:
         warnings = (*move.warnings, *missing)
         return changed_task(move.task, unblocked=move.unblocked, warnings=warnings, requested=move.request)
 
-    return change_each(context, args, change)
+    return prove_requested(context, change_each(context, args, change))
 
 
 @TASK.command(

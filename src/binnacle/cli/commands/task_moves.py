@@ -6,6 +6,7 @@ from collections.abc import Callable
 from binnacle.cli.command import CommandAnswer, CommandNeeds, arg, by_person, call, calls
 from binnacle.cli.commands.task import FENCE, FORCE, ID, TASK
 from binnacle.cli.context import Context
+from binnacle.cli.requested_done import prove_requested
 from binnacle.cli.screen import Screen
 from binnacle.cli.task_batch import (
     IDS,
@@ -106,7 +107,7 @@ def release(context: Context, args: Namespace) -> EachChanged:
 
 @TASK.command(
     "done",
-    "finish a task, or several: all or none",
+    "finish a task, or several; runs the checks that it needs",
     "bn task done 1f3 2a4 -m 'merged, tests green'",
     IDS,
     REASON,
@@ -117,7 +118,7 @@ def release(context: Context, args: Namespace) -> EachChanged:
     needs=_needs_of_done,
 )
 def done(context: Context, args: Namespace) -> EachChanged:
-    return _move_each(context, args, task_moves.finish, "reason", "waive", "fence", "force")
+    return prove_requested(context, _move_each(context, args, task_moves.finish, "reason", "waive", "fence", "force"))
 
 
 @TASK.command(

@@ -72,4 +72,7 @@ def call(context: Context, args: Namespace) -> ToolListAnswer | ToolSchemaAnswer
     if (rights := context.rights) is None:
         context.check_at_home()
     caller = Caller(session=context.session)
-    return answer_with(context, call_tool(context.project, args.name, raw.encode("utf-8", "replace"), caller, rights))
+    outcome = call_tool(
+        context.project, args.name, raw.encode("utf-8", "replace"), caller, rights, workspace=context.workspace
+    )
+    return answer_with(context, outcome)

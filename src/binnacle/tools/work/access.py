@@ -11,15 +11,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from binnacle.errors import BinnacleError, StoreBusy, StoreLost, StoreUnreachable, TimedOut
 from binnacle.store import abandoned_work, agents
 from binnacle.store.store import Store
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.caller import Caller
+from binnacle.tools.outcome import ToolReply
 from binnacle.work import steps
 from binnacle.work.actor import SYSTEM
+from binnacle.work.done_gate import DoneRequest
 from binnacle.work.session import Session
 
 Result = TypeVar("Result")
@@ -35,6 +37,13 @@ MAX_BLOCKING_SECONDS = 0.005
 
 LOOK_SECONDS = 1.0
 """Seconds between checks for lapsed claims."""
+
+
+class DoneRequests(Protocol):
+    """Runs the checks that a `done` needs."""
+
+    async def answer(self, caller: Caller, request: DoneRequest) -> ToolReply:
+        """What a call that asks for `done` answers. Failures are raised as a `BinnacleError`."""
 
 
 class _SharedCommit:
@@ -53,6 +62,9 @@ class StoreAccess:
 
     def __init__(self, open_store: Open, *, patience: float, is_shared: bool = False) -> None:
         """`is_shared` says that the store is a database server, for which only a thread waits."""
+        self.done_requests: DoneRequests | None = None
+        """Without it, a `done` that needs checks stays a request."""
+
         self._open = open_store
         self._patience = patience
         self._is_shared = is_shared

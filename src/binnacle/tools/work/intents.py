@@ -163,7 +163,8 @@ def _close(tx: Writer, closing: ReportKind, said: dict[str, str], *, detail: str
     if settled is not None:
         return ToolReply({**data, "settled": settled}, _format_settled(settled))
     if request is not None:
-        return ToolReply({**data, "requested": request}, f"Reported done for {on.task.id}: {describe_request(request)}")
+        text = f"Reported done for {on.task.id}: {describe_request(request)}"
+        return ToolReply({**data, "requested": request}, text, request=request)
     text = f"Reported {closing} for {on.task.id}; it counts when this session ends. Stop here."
     if why := reports.describe_loss(tx, on):
         return ToolReply({**data, "warnings": [why]}, f"{text}\nwarning: {why}; it will be kept only as a comment")

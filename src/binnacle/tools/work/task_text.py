@@ -146,4 +146,4 @@ def move_reply(move: TaskMove, said: str) -> ToolReply:
     if task.status == "in_progress" and task.description:  # an agent that takes a task has to know what to do
         data["description"] = task.description
         text += f"\n\n{task.description}"
-    return ToolReply(data, text)
+    return ToolReply(data, text, request=move.request)

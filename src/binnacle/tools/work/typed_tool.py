@@ -103,7 +103,10 @@ def _spec(function: Function, options: dict[str, Any], access: StoreAccess) -> T
                 given[name] = caller.actor
             return function(tx, **given)
 
-        return await access.run(caller, work, writes=writes, claims=claims)
+        reply = await access.run(caller, work, writes=writes, claims=claims)
+        if reply.request is not None and access.done_requests is not None:
+            return await access.done_requests.answer(caller, reply.request)
+        return reply
 
     description = " ".join((function.__doc__ or "").split())
     return ToolSpec(

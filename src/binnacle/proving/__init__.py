@@ -1,0 +1,13 @@
+"""Proves that tasks are done: runs the checks that a task needs on the commit of its change, and keeps the results.
+
+    task_closing       `done` outside of runs: proves it, and closes the task or says what is missing
+    │                  (`background_closing` lets a server answer while checks still run)
+    change_prover      the checks of a task, or of a project, on a commit; results are reused while nothing changed
+    │
+    ├─ check_definitions   which checks there are: from the base, and only what a person trusted
+    ├─ work_range          what was committed since the work on a task began
+    ├─ proof_store         the store, as provers see it
+    └─ proof_report        a proof in words that an agent can act on
+
+Whether a proof suffices is decided elsewhere (`work.done_gate`), when the task is closed (`store.task_moves.finish`).
+"""
