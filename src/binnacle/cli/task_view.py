@@ -6,6 +6,7 @@ from binnacle.cli.screen import Screen, mark_status
 from binnacle.cli.views import ago, fields, priority, prose
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
 from binnacle.work.evidence import describe_level, describe_verdict
+from binnacle.work.review import describe_remark
 from binnacle.work.task import Task
 
 
@@ -47,6 +48,7 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
     _related("Waited for by", details.dependents, screen)
     _related("Parts", details.parts, screen)
     _show_evidence(details, screen)
+    _show_review(details, screen)
     for question in details.questions:
         screen.line()
         screen.heading(f"Question {question.id}")
@@ -77,6 +79,17 @@ def _show_evidence(details: TaskDetails, screen: Screen) -> None:
         for one in details.evidence
     )
     screen.table(rows, flexible=2)
+
+
+def _show_review(details: TaskDetails, screen: Screen) -> None:
+    if details.review is None and not details.remarks:
+        return
+    screen.line()
+    screen.heading("Review")
+    if (found := details.review) is not None:
+        screen.line(f"  {found.id} waits for {found.require}, {ago(found.created_at)}: {'; '.join(found.reasons)}")
+    for remark in details.remarks:
+        screen.block(f"{remark.id} {remark.state}: {describe_remark(remark)}")
 
 
 def _related(title: str, related: tuple[RelatedTask, ...], screen: Screen) -> None:

@@ -15,6 +15,12 @@ checks:
     memory: 2048                # MiB for each of its processes
 protect:                        # what follows if a change touches what judges it
   test_removed: refuse          # allow, ask (a person), refuse
+review:                         # who looks at changes before their tasks are done
+  default: none                 # none, agent, person, both
+  rules:
+    - require: person           # the strictest rule that matches wins
+      features: [auth]
+      paths: [src/pay/**]
 ```
 """
 
@@ -31,11 +37,16 @@ from binnacle.config.directories import PROJECT_DIR
 from binnacle.config.trust import TrustItem, find_trusted, state_of
 from binnacle.config.yaml_file import YamlLines, load, parse
 from binnacle.errors import ConfigError
+from binnacle.project.review_rules import REVIEW_POLICY, WrittenReviews, read_reviews, review_item
 from binnacle.work.check import CHECK_TIMEOUT_SECONDS, Check, CheckTier
 from binnacle.work.gaming import FindingKind, PolicyDecision
+from binnacle.work.review_policy import ReviewPolicy
 
 CHECK_FILE = os.path.join(PROJECT_DIR, "checks.yaml")
 """Its path in a repository."""
+
+POLICY_NAMES = ("protect", REVIEW_POLICY)
+"""What is trusted like a check, and is none."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
@@ -57,6 +68,7 @@ class _CheckEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class _CheckFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     checks: list[_CheckEntry] = []
     protect: dict[FindingKind, PolicyDecision] = {}
+    review: WrittenReviews | None = None
 
 
 class CheckFile(Struct, frozen=True, kw_only=True):
@@ -68,6 +80,11 @@ class CheckFile(Struct, frozen=True, kw_only=True):
 
     place: str = ""
     """Where `protect` is written."""
+
+    review: ReviewPolicy | None = None
+    """Who has to look at changes."""
+
+    review_place: str = ""
 
 
 def find_checks(repo: str) -> list[Check]:
@@ -104,13 +121,22 @@ def _read_file(written: _CheckFile, lines: YamlLines) -> CheckFile:
             hint = f"rename one of them; the other is at {found[check.name].place}"
             raise ConfigError(f"{check.place}: there are two checks called {check.name!r}", hint=hint)
         found[check.name] = check
-    return CheckFile(checks=list(found.values()), protect=written.protect, place=lines.at("protect"))
+    return CheckFile(
+        checks=list(found.values()),
+        protect=written.protect,
+        place=lines.at("protect"),
+        review=read_reviews(written.review, lines) if written.review is not None else None,
+        review_place=lines.at("review"),
+    )
 
 
 def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
     def place(key: str) -> str:
         return lines.at("checks", index, key)
 
+    if entry.name in POLICY_NAMES:
+        hint = "these are the names of policies; give another"
+        raise ConfigError(f"{place('name')}: not a name for a check: {entry.name!r}", hint=hint)
     if not _NAME.fullmatch(entry.name):
         hint = "letters, digits, -, _ and ., 64 at most"
         raise ConfigError(f"{place('name')}: not a name for a check: {entry.name!r}", hint=hint)
@@ -190,8 +216,9 @@ def find_trusted_checks(repo: str) -> tuple[list[Check], list[Check]]:
 def find_trust_items(repo: str) -> list[TrustItem]:
     """The checks of a project as a person sees them before trusting them."""
     file = read_check_file(repo)
-    policy = [_policy_item(file)] if file.protect else []
-    return [*(trust_item_of(check) for check in file.checks), *policy]
+    policies = [_policy_item(file)] if file.protect else []
+    policies += [review_item(file.review, file.review_place)] if file.review is not None else []
+    return [*(trust_item_of(check) for check in file.checks), *policies]
 
 
 def find_protection(repo: str, file: CheckFile) -> dict[FindingKind, PolicyDecision]:

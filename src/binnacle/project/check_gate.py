@@ -25,7 +25,8 @@ def find_gate_checks(repo: str) -> Sequence[TrustedCheck]:
     from binnacle.config.trust import find_trusted, state_of
 
     known = find_trusted(repo)
-    names = [key.removeprefix(_KIND) for key in known if key.startswith(_KIND)]
+    policies = {f"{_KIND}protect", f"{_KIND}review"}
+    names = [key.removeprefix(_KIND) for key in known if key.startswith(_KIND) and key not in policies]
     if not names:
         return ()
     from binnacle.project.check_file import find_checks, trust_item_of

@@ -15,7 +15,7 @@ from msgspec import Struct
 from binnacle.store.transaction import Cells, RecordedEvent, Writer
 from binnacle.work.actor import SYSTEM
 
-UNDOABLE = ("task", "comment", "learning", "note")
+UNDOABLE = ("task", "comment", "learning", "note", "review", "review_remark")
 """Entities whose changes can be undone."""
 
 MAX_UNDOABLE_CHANGES = 200

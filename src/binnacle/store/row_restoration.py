@@ -11,6 +11,8 @@ from binnacle.store.evidence import EVIDENCE
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES
 from binnacle.store.questions import QUESTIONS
+from binnacle.store.review_remarks import REMARKS
+from binnacle.store.reviews import REVIEWS, VERDICTS
 from binnacle.store.row_images import RowImage
 from binnacle.store.table import Table
 from binnacle.store.task_deletion import remember_dependents
@@ -26,7 +28,21 @@ from binnacle.work.task import may_change
 
 TABLES: dict[str, Table[Any]] = {
     table.name: table
-    for table in (TASKS, DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, NOTES, EVIDENCE, WAIVERS, WORK_STARTS)
+    for table in (
+        TASKS,
+        DEPENDENCIES,
+        COMMENTS,
+        REPORTS,
+        QUESTIONS,
+        LEARNINGS,
+        NOTES,
+        EVIDENCE,
+        WAIVERS,
+        WORK_STARTS,
+        REVIEWS,
+        VERDICTS,
+        REMARKS,
+    )
 }
 """The tables that are restored, each after those it refers to."""
 
@@ -96,7 +112,7 @@ _USES = " union all ".join(
         "select 'task', id from task where parent = ?",
         *(
             f"select '{name}', id from {name} where task_id = ?"
-            for name in ("comment", "report", "question", "learning", "evidence", "waiver")
+            for name in ("comment", "report", "question", "learning", "evidence", "waiver", "review")
         ),
     )
 )

@@ -7,6 +7,8 @@ from binnacle.store.done_requests import REPORTS
 from binnacle.store.evidence import EVIDENCE
 from binnacle.store.learnings import LEARNINGS
 from binnacle.store.questions import QUESTIONS
+from binnacle.store.review_remarks import REMARKS
+from binnacle.store.reviews import REVIEWS, VERDICTS
 from binnacle.store.tasks import DEPENDENCIES, TASKS
 from binnacle.store.transaction import Writer
 from binnacle.store.waivers import WAIVERS
@@ -39,5 +41,8 @@ def delete_task(tx: Writer, text: str, *, fence: int | None = None, force: bool 
 
 def remember_dependents(tx: Writer, task_id: str) -> None:
     """Remembers the rows that the database deletes together with a task, or detaches from it."""
-    for table in (DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, EVIDENCE, WAIVERS, WORK_STARTS):
+    for table in (
+        *(DEPENDENCIES, COMMENTS, REPORTS, QUESTIONS, LEARNINGS, EVIDENCE, WAIVERS, WORK_STARTS),
+        *(REVIEWS, VERDICTS, REMARKS),
+    ):
         table.remember(tx, "where task_id = ?", task_id)

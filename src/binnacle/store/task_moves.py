@@ -16,6 +16,8 @@ from binnacle.store import (
     done_requests,
     lapsed_claims,
     queue,
+    review_remarks,
+    reviews,
     sessions,
     task_requirements,
     tasks,
@@ -30,6 +32,7 @@ from binnacle.work import steps
 from binnacle.work.done_gate import DoneProof, DoneRequest, TaskRequirements, describe_request
 from binnacle.work.evidence import EvidenceLevel
 from binnacle.work.ids import TaskId
+from binnacle.work.review import describe_remark
 from binnacle.work.status import Status, is_closed
 from binnacle.work.task import (
     NewTask,
@@ -44,6 +47,10 @@ from binnacle.work.text import clean_text
 
 UNPROVEN = {"evidence_level": "", "evidence_commit": "", "evidence_at": None}
 """What is known of a task that is not done."""
+
+
+MAX_TOLD_REMARKS = 30
+"""Comments of reviewers that are told to whoever takes a task up again. `task show` has all."""
 
 
 class TaskMove(NamedTuple):
@@ -323,7 +330,15 @@ def _start(tx: Writer, task: Task) -> TaskMove:
     tx.record("task", task.id, "started", {"claimed_by": task.claimed_by, "fence": task.fence})
     dropped = dependencies.list_cancelled(tx, task.id)
     warnings = (f"depends on cancelled work: {', '.join(dropped)}",) if dropped else ()
-    return TaskMove(task, warnings=warnings)
+    return TaskMove(task, warnings=(*warnings, *_tell_remarks(tx, task)))
+
+
+def _tell_remarks(tx: Writer, task: Task) -> list[str]:
+    """What reviewers asked for, for whoever takes the task up again. An agent has then seen it."""
+    wanted = review_remarks.list_for_agent(tx, task.id)
+    if tx.by.kind == "agent" and wanted:
+        review_remarks.note_seen(tx, task.id)
+    return [f"a review asks for a change: {describe_remark(one)}" for one in wanted[:MAX_TOLD_REMARKS]]
 
 
 def _get_writable(tx: Writer, text: str, fence: int | None, force: bool) -> Task:
@@ -348,6 +363,8 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
     )
     if closing or opening:
         columns["closed_at"] = tx.now if closing else None
+    if task.status == "in_review" != status:
+        reviews.withdraw(tx, task.id)
     if opening:
         columns |= UNPROVEN
         work_starts.forget(tx, task.id)

@@ -156,7 +156,7 @@ def _load_images(tx: Reader, change: RecordedChange) -> tuple[RowImage, ...]:
     if row is None or not row[0]:
         others = [event for event in change.events if event.entity not in UNDOABLE]
         what = f"it {others[0].action} {others[0].entity} {others[0].entity_id}" if others else "it changed too much"
-        words = "only changes of tasks, comments, learnings and notes can be undone"
+        words = "only changes of tasks, comments, learnings, notes and reviews can be undone"
         raise _make_refusal(change, what, (words, steps.LIST_CHANGES))
     return msgspec.json.decode(row[0], type=tuple[RowImage, ...])
 

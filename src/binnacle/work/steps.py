@@ -16,6 +16,7 @@ LIST_TASKS = NextStep(
 )
 LIST_QUESTIONS = NextStep("list the questions", "ask list --all")
 SHOW_STATUS = NextStep("see what waits for you", "status", for_person=True)
+LIST_REVIEWS = NextStep("list the reviews", "review list", (SuggestedCall("task_list", {"status": "in_review"}),))
 LIST_SESSIONS = NextStep("list the sessions", "session list")
 LIST_LEARNINGS = NextStep(
     "list the learnings, which shows their ids", "learning list", (SuggestedCall("learning_list"),)

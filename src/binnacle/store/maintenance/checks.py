@@ -220,9 +220,25 @@ def _find_missing_evidence(tx: Reader) -> list[str]:
         "select id, evidence_level, evidence_commit from task where status = 'done' and ("
         "(evidence_level in ('checked', 'merged') and not exists (select 1 from evidence e "
         "where e.commit_id = task.evidence_commit and e.verdict = 'pass')) or "
-        "(evidence_level = 'waived' and not exists (select 1 from waiver w where w.task_id = task.id))) limit 20"
+        "(evidence_level = 'waived' and not exists (select 1 from waiver w where w.task_id = task.id)) or "
+        "(evidence_level = 'accepted' and not exists (select 1 from review_verdict v where v.task_id = task.id "
+        "and v.decision = 'accept'))) limit 20"
     )
     return [f"{row[0]} says {row[1]}{f' at {row[2][:8]}' if row[2] else ''}, and nothing shows it" for row in rows]
+
+
+def _find_lost_reviews(tx: Reader) -> list[str]:
+    """Reviews that are open although their tasks do not wait for them."""
+    rows = tx.rows(
+        "select r.id, t.id, t.status from review r join task t on t.id = r.task_id "
+        "where r.status = 'open' and t.status in ('done', 'cancelled') limit 20"
+    )
+    return [f"review {row[0]} is open, and {row[1]} is {row[2]}" for row in rows]
+
+
+def _fix_reviews(tx: Writer) -> None:
+    closed = "task_id in (select id from task where status in ('done', 'cancelled'))"
+    tx.run(f"update review set status = 'withdrawn', ended_at = ? where status = 'open' and {closed}", stamp(tx.now))
 
 
 CHECKS = (
@@ -233,6 +249,7 @@ CHECKS = (
     StoreCheck("queue", _find_wrong_queue, _fix_queue, severity="warning"),
     StoreCheck("evidence levels", _find_unknown_levels, _fix_levels, severity="warning"),
     StoreCheck("evidence", _find_missing_evidence, hint="look at it, then: bn task reopen ID"),
+    StoreCheck("reviews", _find_lost_reviews, _fix_reviews, severity="warning"),
     StoreCheck("circles", _find_cycles, hint="remove one of them with: bn task dep rm"),
     StoreCheck("search index", _find_index_gaps, _fix_index),
     StoreCheck(

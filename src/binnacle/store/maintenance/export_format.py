@@ -25,6 +25,8 @@ from binnacle.store.learnings import LEARNINGS
 from binnacle.store.notes import NOTES, PROGRESS
 from binnacle.store.quarantine import QUARANTINE
 from binnacle.store.questions import QUESTIONS
+from binnacle.store.review_remarks import REMARKS
+from binnacle.store.reviews import REVIEWS, VERDICTS
 from binnacle.store.runs import RUNS
 from binnacle.store.schema_migration import LATEST_SCHEMA
 from binnacle.store.sessions import ITERATIONS, SESSIONS
@@ -57,6 +59,9 @@ TABLES: dict[str, tuple[Table[Any], str]] = {
     "evidence": (EVIDENCE, "number"),
     "waiver": (WAIVERS, "number"),
     "work_start": (WORK_STARTS, "task_id"),
+    "review": (REVIEWS, "number"),
+    "review_verdict": (VERDICTS, "number"),
+    "review_remark": (REMARKS, "number"),
     "quarantine": (QUARANTINE, "number"),
     "agent": (AGENTS, "number"),
     "event": (EVENTS, "seq"),

@@ -17,6 +17,7 @@ from binnacle.work.evidence import EVIDENCE_PREFIX
 from binnacle.work.feature import derive_acronym
 from binnacle.work.graph import find_cycle
 from binnacle.work.journal import Event
+from binnacle.work.review import REMARK_PREFIX, REVIEW_PREFIX, VERDICT_PREFIX
 from binnacle.work.status import is_closed
 from binnacle.work.task import Dependency, Task
 from binnacle.work.text import fold
@@ -34,6 +35,9 @@ _PREFIXES = {
     "agent": "bna-",
     "evidence": EVIDENCE_PREFIX,
     "waiver": WAIVER_PREFIX,
+    "review": REVIEW_PREFIX,
+    "review_verdict": VERDICT_PREFIX,
+    "review_remark": REMARK_PREFIX,
 }
 
 _REFERENCES = {
@@ -51,6 +55,9 @@ _REFERENCES = {
     "evidence": {"run": "run", "session": "session", "task_id": "task"},
     "waiver": {"task_id": "task"},
     "work_start": {"task_id": "task"},
+    "review": {"task_id": "task", "run": "run", "session": "session"},
+    "review_verdict": {"review": "review", "task_id": "task", "session": "session"},
+    "review_remark": {"review": "review", "task_id": "task"},
 }
 """The fields of each table that refer to another table, so that references get the new ids."""
 

@@ -125,8 +125,10 @@ def _drop_orphans(tx: Writer) -> None:
         tx.run(f"update task set {column} = null where {column} not in (select name from {column})")
     tx.run("update learning set feature = null where feature not in (select name from feature)")
     tx.run("update learning set task_id = null where task_id not in (select id from task)")
-    for name in ("comment", "report", "question"):
+    for name in ("comment", "report", "question", "review_remark", "review_verdict", "review"):
         tx.run(f"delete from {name} where task_id not in (select id from task)")
+    for name in ("review_remark", "review_verdict"):
+        tx.run(f"delete from {name} where review not in (select id from review)")
     tx.run(
         "delete from dependency where task_id not in (select id from task) or depends_on not in (select id from task)"
     )

@@ -5,12 +5,15 @@ from msgspec import Struct
 from binnacle.store import comments, tasks
 from binnacle.store.evidence import list_of_task
 from binnacle.store.questions import list_task_questions
+from binnacle.store.review_remarks import list_for_agent
+from binnacle.store.reviews import find_open
 from binnacle.store.transaction import Reader
 from binnacle.store.waivers import list_waivers
 from binnacle.work.evidence import Evidence, Waiver
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Comment
 from binnacle.work.report import Question
+from binnacle.work.review import Review, ReviewRemark
 from binnacle.work.status import Status
 from binnacle.work.task import Task
 
@@ -40,6 +43,11 @@ class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The newest results of checks about it, newest first."""
 
     waivers: tuple[Waiver, ...] = ()
+    review: Review | None = None
+    """The review that it waits for."""
+
+    remarks: tuple[ReviewRemark, ...] = ()
+    """What reviewers asked for and nobody has done yet, oldest first."""
 
 
 _AROUND = """
@@ -70,4 +78,6 @@ def load_details(tx: Reader, text: str) -> TaskDetails:
         questions=tuple(list_task_questions(tx, task.id)),
         evidence=tuple(list_of_task(tx, task.id, limit=MAX_SHOWN_EVIDENCE)),
         waivers=tuple(list_waivers(tx, task.id)),
+        review=find_open(tx, task.id),
+        remarks=tuple(list_for_agent(tx, task.id)),
     )

@@ -35,6 +35,7 @@ from binnacle.tools.work.task_text import (
 from binnacle.tools.work.typed_tool import tool
 from binnacle.work.actor import Actor
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, describe_level, describe_verdict
+from binnacle.work.review import describe_remark
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import brief
 
@@ -265,6 +266,7 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
         f"check {one.check_name}: {describe_verdict(one)} at {one.commit_id[:SHORT_COMMIT_CHARACTERS]} ({one.id})"
         for one in found.evidence
     ]
+    parts += [f"asked for in a review ({one.id}): {describe_remark(one)}" for one in found.remarks]
     parts += [f"waived by {one.waived_by}: {one.reason}" for one in found.waivers]
     parts += [f"question {one.id}: {one.text} Answer: {one.answer or 'none yet'}" for one in found.questions]
     return ToolReply(found, "\n".join(parts))

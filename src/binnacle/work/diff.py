@@ -1,0 +1,89 @@
+"""Differences between two commits as git writes them: files to fold away, and where a line of one is in the other."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from binnacle.work.gaming import classify_path
+from binnacle.work.review_policy import matches_path
+
+MAX_SHOWN_FILE_LINES = 600
+"""Changed lines of a file that are shown without being asked for."""
+
+MAX_SHOWN_LINES = 20_000
+"""Changed lines of all files that are shown at once."""
+
+MAX_FILE_BYTES = 1 << 20
+"""Larger files are not compared line by line."""
+
+_GENERATED = (
+    *("**/*.min.js", "**/*.min.css", "**/*.map", "**/*.pb.go", "**/*_pb2.py", "**/*_pb2.pyi", "**/*.g.dart"),
+    *("**/__snapshots__", "**/*.snap", "**/dist", "**/vendor", "**/third_party", "**/node_modules"),
+)
+"""Files that programs write. A mark within a file does not count: who made the change can write one."""
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+
+class FileDiff(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a change does to one file."""
+
+    path: str
+    added: int = 0
+    removed: int = 0
+    status: str = "changed"
+    """`added`, `removed`, `changed`, or `binary`."""
+
+    folded: str = ""
+    """Why its text is left out; empty if it is there."""
+
+    text: str = ""
+    """The hunks, as git writes them."""
+
+
+class Hunk(NamedTuple):
+    """Lines that were replaced: where they were, and where the new ones are."""
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+
+
+def find_fold(path: str, *, lines: int, size: int, is_asked: bool = False) -> str:
+    """Why a file is folded away: it is generated or too long. Empty if it is shown. `is_asked` if a person wants it."""
+    if size > MAX_FILE_BYTES:
+        return f"{size:,} bytes"
+    if is_asked:
+        return ""
+    if classify_path(path) == "lock" or matches_path(path, _GENERATED):
+        return "generated"
+    return f"{lines:,} changed lines" if lines > MAX_SHOWN_FILE_LINES else ""
+
+
+def keep_hunks(section: str) -> str:
+    """A file's part of a patch, from its first hunk on; lines before it repeat the name of the file."""
+    start = 0 if section.startswith("@@ ") else section.find("\n@@ ") + 1
+    return section[start:] if start or section.startswith("@@ ") else ""
+
+
+def parse_hunks(patch: str) -> list[Hunk]:
+    """The hunks of one file's patch without context (`-U0`)."""
+    found = (_HUNK.match(line) for line in patch.splitlines())
+    return [Hunk(int(one[1]), int(one[2] or 1), int(one[3]), int(one[4] or 1)) for one in found if one is not None]
+
+
+def follow_line(hunks: Sequence[Hunk], line: int) -> int | None:
+    """Where a line of the old file is in the new one; None if it was changed or is gone."""
+    shift = 0
+    for hunk in hunks:
+        # A hunk that only adds names the line after which it adds.
+        first = hunk.old_start if hunk.old_count else hunk.old_start + 1
+        if line < first:
+            break
+        if line < first + hunk.old_count:
+            return None
+        shift += hunk.new_count - hunk.old_count
+    return line + shift
