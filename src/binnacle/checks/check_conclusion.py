@@ -3,7 +3,7 @@
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from binnacle.checks.single_run import SeenRun
 from binnacle.config.private_files import make_private_folder
 from binnacle.work.check_result import CheckResult
 from binnacle.work.gaming import ChangeFinding, Protection, decide_policy, decision_on
-from binnacle.work.verdict import MAX_SHOWN_IDS, JudgedRun, TestReport, compare_with_base
+from binnacle.work.verdict import MAX_SHOWN_IDS, JudgedRun, TestComparison, TestReport, compare_with_base
 
 MAX_LOGS = 1000
 
@@ -32,6 +32,7 @@ class CheckCourse(Struct, kw_only=True):
     findings: list[ChangeFinding]
     flaky: tuple[str, ...] = ()
     base_report: TestReport | None = None
+    quarantined: Collection[str] = ()
 
 
 def conclude(
@@ -59,7 +60,7 @@ def conclude(
         ran=report.ran if report else None,
         passed=report.passed if report else (),
         failed=report.failed[:MAX_SHOWN_IDS] if report else (),
-        new_failed=compared.new_failed[:MAX_SHOWN_IDS] if compared else (),
+        new_failed=_list_counting(compared, course.quarantined) if compared else (),
         old_failed=compared.old_failed[:MAX_SHOWN_IDS] if compared else (),
         flaky=course.flaky[:MAX_SHOWN_IDS],
         findings=findings,
@@ -70,6 +71,10 @@ def conclude(
         log_excerpt=_excerpt(course),
         machine=machine_name(),
     )
+
+
+def _list_counting(compared: TestComparison, quarantined: Collection[str]) -> tuple[str, ...]:
+    return tuple(one for one in compared.new_failed if one not in quarantined)[:MAX_SHOWN_IDS]
 
 
 def _save_logs(folder: str, name: str, logs: Sequence[tuple[str, BoundedLog]]) -> str:

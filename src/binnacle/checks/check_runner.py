@@ -93,6 +93,7 @@ class CheckRunner:
     async def _follow(self, subject: CheckSubject, *, is_bug: bool, quarantined: Collection[str]) -> CheckCourse:
         first = await self._runs.run(subject, "running", subject.commit)
         course = CheckCourse(first=first, judged=JudgedRun("fail"), logs=[("", first.log)], findings=[])
+        course.quarantined = frozenset(quarantined)
         if subject.has_base and _needs_base(first.run):
             baseline = await self._find_baseline(subject)
             course.base_report = baseline.report if baseline else None

@@ -35,7 +35,10 @@ GROUPS: dict[str, tuple[str, str]] = {
     "plan": ("plan launch coverage", "which tools a session gets, and why; start a client on one"),
     "trust": ("trust", "review what came with the project, and let it have an effect"),
     "hook": ("hook", "commands that run around the iterations of a run"),
-    "check": ("check check_run check_files", "commands of the project that show whether work is right"),
+    "check": (
+        "check check_run check_files check_quarantine",
+        "commands of the project that show whether work is right",
+    ),
     "prompt": ("prompt", "what the agent of a session reads first"),
     "upstream": (
         "upstream upstream_files upstream_import upstream_live upstream_history upstream_login",

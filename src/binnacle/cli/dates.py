@@ -16,3 +16,13 @@ def parse_moment(text: str, *, now: datetime | None = None) -> datetime:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInput(f"not a moment: {text!r}", hint="2026-11-15, 2026-11-15T10:00, 90m, 12h or 7d") from None
+
+
+def parse_end(text: str) -> datetime:
+    """When something ends: a time, or the last day of it. Without a zone it is local time."""
+    try:
+        found = datetime.fromisoformat(text).astimezone(UTC)
+        is_day = len(text) <= len("2026-11-15")
+        return found + timedelta(days=1) if is_day else found
+    except (ValueError, OverflowError):
+        raise InvalidInput(f"not a date: {text!r}", hint="2026-12-01, or 2026-12-01T10:00") from None

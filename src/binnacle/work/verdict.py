@@ -139,24 +139,26 @@ def _judge_report(
 ) -> JudgedRun:
     counting = [one for one in compared.new_failed if one not in quarantined]
     if counting:
-        return JudgedRun("fail", f"{_count(len(counting), 'test')} failed: {_name(counting)}")
+        spared = len(compared.new_failed) - len(counting)
+        also = f"; {spared} more in quarantine" if spared else ""
+        return JudgedRun("fail", f"{_count(len(counting), 'test')} failed: {_name(counting)}{also}")
     if report.ran == 0:
         return JudgedRun("could_not_run", "all tests were skipped" if report.skipped else "no test ran")
     if run.exit == 0:
-        return JudgedRun("pass", _describe_pass(report, compared))
+        return JudgedRun("pass", _describe_pass(report, compared, quarantined))
     if not report.failed:
         return JudgedRun("fail", f"{describe_exit(run.exit)}, although no test failed; the log says why")
     if not report.passed:
         return JudgedRun("fail", "no test passed")
-    return JudgedRun("pass", _describe_pass(report, compared))
+    return JudgedRun("pass", _describe_pass(report, compared, quarantined))
 
 
-def _describe_pass(report: TestReport, compared: TestComparison) -> str:
+def _describe_pass(report: TestReport, compared: TestComparison, quarantined: frozenset[str]) -> str:
     said = f"{_count(report.ran, 'test')} ran"
     if compared.old_failed:
         said += f", {len(compared.old_failed)} of them failed before this change, too: {_name(compared.old_failed)}"
-    elif report.failed:
-        said += f", {len(report.failed)} failed and {'is' if len(report.failed) == 1 else 'are'} in quarantine"
+    if spared := [one for one in compared.new_failed if one in quarantined]:
+        said += f", {len(spared)} failed and {'is' if len(spared) == 1 else 'are'} in quarantine: {_name(spared)}"
     return said
 
 
