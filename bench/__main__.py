@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import closing
 
-from bench import commands, debug, gateway, machine, page, report, server, store, trackers
+from bench import commands, debug, evidence, gateway, machine, page, report, server, store, trackers
 from bench.measure import Failed
 from bench.plan import Plan
 
@@ -18,6 +18,7 @@ GROUPS = {
     "server": server.measure,
     "gateway": gateway.measure,
     "debug": debug.measure,
+    "evidence": evidence.measure,
     "peers": trackers.measure,
     "store": store.measure,
     "cli": commands.measure_cli,

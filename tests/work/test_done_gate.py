@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from binnacle.work.done_gate import DoneProof, TrustedCheck, find_gaps, level_of_proof, requirements_of
 from binnacle.work.evidence import Evidence, describe_level
+from binnacle.work.gaming import ChangeFinding
 from binnacle.work.verdict import Verdict
 from places import NOW
 from work.builders import HOUR, a_task
@@ -16,6 +17,7 @@ from work.builders import HOUR, a_task
 TESTS = TrustedCheck(name="tests", definition="d1", is_for_all=True)
 LINT = TrustedCheck(name="lint", definition="d2", has_paths=True, is_for_all=True)
 SLOW = TrustedCheck(name="slow", definition="d3")
+REMOVED = ChangeFinding(kind="test_removed", path="tests/test_cart.py")
 PROOF = DoneProof(commit_id="c1", tree="t1", base="c0", base_tree="t0", evidence=("bne-1",))
 
 
@@ -57,8 +59,8 @@ def test_what_passed_on_the_tree_is_proven():
     assert gaps(needs_of(), evidence()) == []
     assert level_of_proof(PROOF, [evidence()]) == "checked"
     merged = replace(PROOF, is_merged=True)
-    assert level_of_proof(merged, [evidence(is_merged=True)]) == "merged"
-    assert level_of_proof(merged, [evidence()]) == "checked"
+    assert level_of_proof(merged, [evidence()]) == "merged", "the branch has the very tree that was checked"
+    assert level_of_proof(merged, []) == "said"
 
 
 @pytest.mark.parametrize("verdict", [one for one in get_args(Verdict) if one != "pass"])
@@ -75,7 +77,7 @@ def test_only_a_pass_opens_the_gate(verdict):
         ({"id": "bne-9"}, "missing"),
         ({"definition": "old"}, "another definition"),
         ({"check_name": "other"}, "has not passed"),
-        ({"decision": "ask", "findings": ("a test was removed",)}, "a test was removed"),
+        ({"decision": "ask", "findings": (REMOVED,)}, "test removed: tests/test_cart.py"),
         ({"decision": "ask"}, "a person has to look"),
         ({"decision": "refuse"}, "may not be changed so"),
     ],

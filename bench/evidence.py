@@ -1,0 +1,102 @@
+"""The group `evidence`: what it costs that Binnacle itself sees the work done, without the time of the checks.
+
+The demo agent does the specification of the demo, in turns with a trusted check and without one. The check notes how
+long it took itself, and that is taken off; what is left are checkouts, comparisons with the base, and their records.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Sequence
+from functools import partial
+
+from bench.environment import of_checkout, program
+from bench.measure import Command, Failed, run, take_readings
+from bench.plan import ROOT, Plan
+from bench.report import Result, timed
+
+OVERHEAD_BUDGET = 1.05
+"""Times as long as the same run without a check."""
+
+MIN_ROUNDS = 5
+RUN_SECONDS = 300
+ONLY_SAID = 4
+"""The exit code of a run whose tasks are done and not proven, which is that of a run without a check."""
+
+TIMED_PYTEST = """\
+#!{python}
+import subprocess, sys, time
+began = time.perf_counter()
+code = subprocess.call([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *sys.argv[1:]])
+with open("{taken}", "a") as taken:
+    print(time.perf_counter() - began, file=taken)
+sys.exit(code)
+"""
+"""A `pytest` that notes the seconds that it took."""
+
+
+def measure(plan: Plan) -> Generator[Result]:
+    """A demo run that has to prove its tasks, next to one that does not."""
+    plan.say("evidence: demo runs with and without a check")
+    readings = take_readings(
+        {"without": partial(_demo_run, plan, False), "with": partial(_demo_run, plan, True)},
+        rounds=max(MIN_ROUNDS, plan.rounds // 3),
+    )
+    (without, _), (machinery, own) = readings["without"], readings["with"]
+    group, floor = "evidence", "the same run without a check"
+    yield timed(group, "a demo run of two tasks, nothing to prove", without)
+    yield timed(
+        group, "the same with a check, without its own time", machinery, without, of=floor, limit=OVERHEAD_BUDGET
+    )
+    yield timed(group, "the check's own time in it", own)
+
+
+def _demo_run(plan: Plan, is_checked: bool, turn: int) -> Sequence[float]:
+    """One run in a repository of its own: its milliseconds without those of checks, and those."""
+    place = os.path.join(plan.folder, f"evidence-{turn}-{is_checked}")
+    bn, taken = _prepare(plan, place, is_checked=is_checked)
+    words = ("run", "spec.md", "--agent", "demo-agent", "--approve", "all", "--headless", "--json")
+    began = time.perf_counter()
+    ended = subprocess.run(
+        [*bn.argv, *words], check=False, env=bn.env, cwd=bn.cwd, capture_output=True, text=True, timeout=RUN_SECONDS
+    )
+    seconds = time.perf_counter() - began
+    if ended.returncode != (0 if is_checked else ONLY_SAID):
+        raise Failed(f"the demo run ended with {ended.returncode}: {(ended.stderr or ended.stdout)[-800:]}")
+    own = 0.0
+    if is_checked:
+        with open(taken, encoding="utf-8") as file:
+            own = sum(map(float, file))
+    shutil.rmtree(place)
+    return (seconds - own) * 1000, own * 1000
+
+
+def _prepare(plan: Plan, place: str, *, is_checked: bool) -> tuple[Command, str]:
+    """The shop of the demo in a repository, the demo agent as a program, and the file for the check's times."""
+    repo, programs, taken = (os.path.join(place, name) for name in ("shop", "bin", "taken"))
+    shop = os.path.join(ROOT, "demo", "shop")
+    shutil.copytree(shop, repo, ignore=shutil.ignore_patterns("__pycache__", ".binnacle"))
+    os.makedirs(programs)
+    _add_program(programs, "demo-agent", f'#!/bin/sh\nexec "{sys.executable}" "{ROOT}/demo/agent.py" "$@"\n')
+    bn = of_checkout(program(plan, "bn"))
+    path = os.pathsep.join([programs, os.path.dirname(sys.executable), bn.env["PATH"]])
+    folders = {name: os.path.join(place, name) for name in ("BN_DATA_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    alone = {"VIRTUAL_ENV": sys.prefix, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    bn = Command(bn.argv, {**bn.env, **folders, **alone, "PATH": path}, repo)
+    git = ["git", "-c", "user.name=bench", "-c", "user.email=bench@example.com", "-c", "commit.gpgsign=false"]
+    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "A small shop")):
+        run([*git, *words], env=bn.env, cwd=repo)
+    if is_checked:
+        _add_program(programs, "pytest", TIMED_PYTEST.format(python=sys.executable, taken=taken))
+        bn("check", "add", "tests", "pytest")
+        bn("trust", "check", "--yes")
+    return bn, taken
+
+
+def _add_program(folder: str, name: str, text: str) -> None:
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, 0o755)
