@@ -82,7 +82,7 @@ def test_what_cannot_be_read_any_more_needs_a_person(repo, content):
     (item,) = find_trust_items(repo)
     broken = trust.TrustItem(kind="check", name="review", place=item.place, does=item.does, content=content)
     trust.keep(repo, [broken], by="ann", at="now", how="terminal")
-    assert find_need(find_review_policy(repo), feature=None, priority=4, paths=()).require == "person"
+    assert find_need(find_review_policy(repo), feature=None, priority=4).require == "person"
     Path(trust_file()).write_text("{")
     with pytest.raises(ConfigError):
         find_review_policy(repo)

@@ -62,7 +62,7 @@ def test_a_review_names_commit_tree_and_who_has_to_look_and_why(store):
 def test_the_same_tree_keeps_its_review_and_another_replaces_it(store):
     task, made = waiting(store)
     same = do(store, reviews.open_review, task.id, commit="c1", tree="t1", need=BY_AGENT)
-    assert (same.id, same.require) == (made.id, "agent")
+    assert (same.id, same.require) == (made.id, "both")
     newer = do(store, reviews.open_review, task.id, commit="c2", tree="t2")
     assert (newer.id != made.id, current(store, made).status) == (True, "replaced")
     assert [one.id for one in see(store, reviews.list_open)] == [newer.id]

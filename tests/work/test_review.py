@@ -27,6 +27,7 @@ from binnacle.work.review_policy import (
     ReviewPolicy,
     ReviewRule,
     find_need,
+    find_untouched,
     is_weaker,
     matches_path,
 )
@@ -42,8 +43,9 @@ POLICY = ReviewPolicy(
 )
 
 
-def need(**given):
-    return find_need(POLICY, **({"feature": None, "priority": 2, "paths": ()} | given))
+def need(*, paths=(), **given):
+    untouched = () if paths is None else find_untouched(POLICY, paths)
+    return find_need(POLICY, **({"feature": None, "priority": 2, "untouched": untouched} | given))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_the_strictest_rule_that_matches_wins(given, require, reason):
 
 
 def test_rules_that_cannot_be_read_need_a_person():
-    found = find_need(ReviewPolicy(problem="they are broken"), feature=None, priority=4, paths=())
+    found = find_need(ReviewPolicy(problem="they are broken"), feature=None, priority=4)
     assert (found.require, found.reasons) == ("person", ("they are broken",))
 
 

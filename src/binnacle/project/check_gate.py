@@ -8,6 +8,7 @@ import os
 from collections.abc import Sequence
 
 from binnacle.work.done_gate import TrustedCheck
+from binnacle.work.review_policy import NO_REVIEWS, ReviewPolicy
 
 _KIND = "check:"
 
@@ -47,6 +48,21 @@ def find_gate_checks(repo: str) -> Sequence[TrustedCheck]:
             )
         )
     return found
+
+
+def find_gate_reviews(repo: str) -> ReviewPolicy:
+    """Who has to look at changes, as a person trusted it last.
+
+    Raises:
+        ConfigError: what was trusted cannot be read. Nothing may be done then.
+    """
+    from binnacle.config.directories import trust_file
+
+    if not os.path.lexists(trust_file()):
+        return NO_REVIEWS
+    from binnacle.project.review_rules import find_review_policy
+
+    return find_review_policy(repo)
 
 
 def _describe_problem(name: str, *, is_there: bool) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from binnacle.project.project import Project
 from binnacle.store.store import Store
 from binnacle.work.done_gate import TrustedCheck
+from binnacle.work.review_policy import ReviewPolicy
 from binnacle.work.session import Agent
 
 
@@ -33,6 +34,7 @@ def open_store(
     outlook = StoreOutlook(
         is_gone=partial(_is_gone, project),
         find_checks=partial(_find_checks, project),
+        find_reviews=partial(_find_reviews, project),
         find_heads=partial(_find_heads, workspace) if workspace else no_heads,
     )
     if settings.text("store.url"):
@@ -70,6 +72,13 @@ def _find_checks(project: Project) -> Sequence[TrustedCheck]:
     from binnacle.project.check_gate import find_gate_checks
 
     return find_gate_checks(project.repo)
+
+
+def _find_reviews(project: Project) -> ReviewPolicy:
+    """Who has to look at changes. What reads it is loaded only if a task is to be closed."""
+    from binnacle.project.check_gate import find_gate_reviews
+
+    return find_gate_reviews(project.repo)
 
 
 def _settle(project: Project) -> None:

@@ -2,10 +2,13 @@
 
     task_closing       `done` outside of runs: proves it, and closes the task or says what is missing
     │                  (`background_closing` lets a server answer while checks still run)
+    review_opening     puts a change up for review that is proven otherwise; also for the attempts of a run
+    │
     change_prover      the checks of a task, or of a project, on a commit; results are reused while nothing changed
     │
     ├─ check_definitions   which checks there are: from the base, and only what a person trusted
     ├─ work_range          what was committed since the work on a task began
+    ├─ remark_judging      whether a commit changed the places of reviewers' comments
     ├─ proof_store         the store, as provers see it
     └─ proof_report        a proof in words that an agent can act on
 

@@ -22,15 +22,26 @@ from binnacle.processes.keeper import Keeper
 from binnacle.project.project import Project
 from binnacle.proving.check_definitions import CheckDefinitions, choose_checks, find_definitions
 from binnacle.proving.proof_store import ProofStore
+from binnacle.proving.remark_judging import judge_remarks
 from binnacle.proving.work_range import WorkRange, find_tree
 from binnacle.store import evidence, quarantine, task_requirements, tasks
 from binnacle.store.transaction import Reader
 from binnacle.work.check import Check, CheckTier
 from binnacle.work.check_result import CheckResult
-from binnacle.work.done_gate import DoneProof, Gap, RequiredCheck, TaskRequirements, find_gaps, is_concerned
+from binnacle.work.done_gate import (
+    MAX_DOUBTS,
+    DoneProof,
+    Gap,
+    RequiredCheck,
+    TaskRequirements,
+    find_gaps,
+    find_review_need,
+    is_concerned,
+)
 from binnacle.work.evidence import Evidence
-from binnacle.work.gaming import ChangeFinding, PolicyDecision, decide_policy, measure_change
+from binnacle.work.gaming import ChangeFinding, PolicyDecision, decide_policy, describe_finding, measure_change
 from binnacle.work.ids import TaskId
+from binnacle.work.review_policy import ReviewNeed, find_untouched
 from binnacle.work.task import Task
 
 CHECKS_FOLDER = "checks"
@@ -75,6 +86,9 @@ class TaskProof(Struct, frozen=True, kw_only=True):
     task: Task
     proof: DoneProof
     gaps: tuple[Gap, ...] = ()
+    review: ReviewNeed = ReviewNeed()
+    """Who has to accept the change, whether or not they have."""
+
     change: CheckedChange
 
     @property
@@ -85,6 +99,11 @@ class TaskProof(Struct, frozen=True, kw_only=True):
     def waits_for_person(self) -> bool:
         """Whether nothing is missing but a person's decision."""
         return bool(self.gaps) and all(one.is_for_person for one in self.gaps)
+
+    @property
+    def waits_for_review(self) -> bool:
+        """Whether nothing is missing but that somebody accepts the change."""
+        return bool(self.gaps) and all(one.is_for_review for one in self.gaps)
 
 
 class ChangeProver:
@@ -137,10 +156,12 @@ class ChangeProver:
         *,
         tiers: Collection[CheckTier] = FAST,
         is_merged: bool = False,
+        change_tree: str = "",
         is_by_person: bool = False,
     ) -> TaskProof:
         """Runs the checks that a task needs, and those of the project in `tiers`, as far as nothing is known of them.
 
+        `change_tree` is the tree of the change as it was reviewed, if `change` is what Binnacle made by merging it.
         `is_by_person` if a person wants to close it, who need not have noted where the work began.
 
         Raises:
@@ -166,11 +187,25 @@ class ChangeProver:
             base_tree=opened.base_tree,
             evidence=tuple(one.id for one in results),
             unconcerned=unconcerned,
+            untouched=find_untouched(needs.reviews, opened.paths) if change.base else (),
+            decision=opened.decision,
+            doubts=tuple(map(describe_finding, opened.findings[:MAX_DOUBTS])) if opened.decision != "allow" else (),
             is_merged=is_merged,
+            change_tree=change_tree,
         )
+        if not is_merged:
+            git = Git(change.folder)
+            await judge_remarks(git, self._store, task.id, change.commit, is_by_attempt=not change.is_empty)
         failures = await self._store.read(lambda tx: evidence.list_failures(tx, proof.tree))
-        gaps = find_gaps(needs, proof, results, failures=failures, is_by_person=is_by_person)
-        return TaskProof(task=task, proof=proof, gaps=tuple(gaps), change=replace(opened, results=tuple(results)))
+        acceptance = await self._store.read(lambda tx: task_requirements.find_acceptance(tx, task.id, needs, proof))
+        gaps = find_gaps(needs, proof, results, failures=failures, acceptance=acceptance, is_by_person=is_by_person)
+        return TaskProof(
+            task=task,
+            proof=proof,
+            gaps=tuple(gaps),
+            review=find_review_need(needs, proof, results),
+            change=replace(opened, results=tuple(results)),
+        )
 
     async def _open(self, change: WorkRange) -> CheckedChange:
         git = Git(change.folder)
@@ -210,7 +245,7 @@ class ChangeProver:
             return None if known is not None and known.verdict != "pass" and spared else known
 
         known = await self._store.read(look)
-        if known is not None and known.verdict in REUSABLE:
+        if known is not None and known.verdict in REUSABLE and _is_decided_as_now(known, opened):
             return known
         return await self._run(check, opened, is_bug=is_bug, task=task, is_merged=is_merged, named=needs.tests)
 
@@ -244,6 +279,11 @@ class ChangeProver:
             is_bug=is_bug, named=named,
         )  # fmt: skip
         return await self._store.write(lambda tx: evidence.add(tx, made))
+
+
+def _is_decided_as_now(known: Evidence, opened: CheckedChange) -> bool:
+    """Whether the policy that a person trusts now says the same about the findings of a result."""
+    return known.decision == decide_policy(known.findings, opened.definitions.protection)
 
 
 def _read_needs(tx: Reader, task_id: str) -> tuple[Task, TaskRequirements]:

@@ -77,6 +77,7 @@ def make_request(report_id: str, task: Task, needs: TaskRequirements) -> DoneReq
         checks=tuple(check.name for check in needs.checks),
         tests=needs.tests,
         problems=tuple(check.problem for check in needs.checks if check.problem),
+        review=needs.review.require,
     )
 
 
@@ -102,6 +103,23 @@ def refuse(tx: Writer, task_id: str, why: str, *, commit: str = "") -> None:
         REPORTS.update(tx, {**columns, "body": {**report.body, "commit": commit}}, "id = ?", report.id)
         said = {"task": task_id, "kind": "done", "outcome": "left", "note": why[:200]}
         tx.record("report", report.id, "settled", said)
+
+
+def note_in_review(tx: Writer, task_id: str, why: str) -> None:
+    """Notes that a review decides about what was asked for."""
+    for report in list_waiting(tx, task_id):
+        REPORTS.update(
+            tx, {"settled_at": tx.now, "outcome": "left", "note": why[:MAX_NOTE_CHARACTERS]}, "id = ?", report.id
+        )
+        tx.record(
+            "report", report.id, "settled", {"task": task_id, "kind": "done", "outcome": "left", "note": why[:200]}
+        )
+
+
+def find_words(tx: Reader, task_id: str) -> str:
+    """What was said when a task was called done the last time; empty if it never was."""
+    found = REPORTS.first(tx, "where task_id = ? and kind = 'done' order by number desc", task_id)
+    return str(found.body.get("summary", "")) if found else ""
 
 
 def count_refused_commits(tx: Reader, task_id: str) -> int:

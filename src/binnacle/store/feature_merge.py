@@ -3,7 +3,7 @@
 import msgspec
 
 from binnacle.errors import Duplicate, Full, InvalidInput
-from binnacle.store import features, learnings
+from binnacle.store import features, learnings, task_requirements
 from binnacle.store.task_titles import WantedTitle, find_twins
 from binnacle.store.transaction import Reader, Writer, stamp
 from binnacle.work import learning as rules
@@ -17,11 +17,13 @@ def merge_features(tx: Writer, source: str, into: str) -> Feature:
 
     Raises:
         Duplicate: an open task of each has nearly the same title.
+        PersonNeeded: an agent would take tasks out of what a rule for reviews is about.
     """
     old, new = features.get(tx, source), features.get(tx, into)
     if old.name == new.name:
         raise InvalidInput(f"a feature cannot be merged into itself: {old.name!r}", hint="name two features")
     _check_titles(tx, old.name, new.name)
+    task_requirements.check_feature_stays(tx, old.name, new.name)
     moved = tx.run("update task set feature = ?, updated_at = ? where feature = ?", new.name, stamp(tx.now), old.name)
     _move_learnings(tx, old.name, new.name)
     for other in features.list_features(tx):

@@ -7,18 +7,21 @@ In a run, the merge queue closes tasks. There, an acceptance is only kept.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
 
-from binnacle.errors import InvalidInput, NextStep, PersonNeeded
-from binnacle.store import questions, review_remarks, reviews, task_moves, tasks
+from binnacle.errors import InvalidInput, NextStep, PersonNeeded, Unproven
+from binnacle.store import done_requests, questions, review_remarks, reviews, task_moves, task_requirements, tasks
 from binnacle.store.task_moves import TaskMove
 from binnacle.store.transaction import Writer
 from binnacle.work.actor import SYSTEM
-from binnacle.work.done_gate import DoneProof
+from binnacle.work.done_gate import DoneProof, DoneRequest
+from binnacle.work.ids import TaskId
 from binnacle.work.review import (
     MAX_REMARKS,
+    Acceptance,
     CriterionVerdict,
     Review,
     ReviewDecision,
@@ -50,6 +53,11 @@ class ReviewResult(NamedTuple):
     """Comments that were sent to the next agent."""
 
     warnings: tuple[str, ...] = ()
+    unblocked: tuple[TaskId, ...] = ()
+    """Tasks that no longer wait for anything."""
+
+    request: DoneRequest | None = None
+    """What has to pass before the task is done: it was accepted, and not proven, or no longer."""
 
 
 def accept(tx: Writer, found: Review, *, message: str = "") -> ReviewResult:
@@ -148,9 +156,9 @@ def _return_to_agents(tx: Writer, found: Review, verdict: ReviewVerdict) -> Revi
             if task.status == "in_review":
                 task = task_moves.reopen(tx, task.id, force=True).task
             return ReviewResult(ended, verdict, task, sent)
-        words = (
-            f"reviewers asked for changes {found.round} times; the last words: {verdict.message or 'see its comments'}"
-        )
+        said = verdict.message or "see its comments"
+        # With the review's id, these words are another question than those of an earlier round.
+        words = f"reviewers asked for changes {found.round} times, now in {found.id}; the last words: {said}"
         questions.ask(
             tx, found.task_id, f"{words}\nWhat should the next attempt do?"[:2000], blocking=True, kind="stuck"
         )
@@ -163,20 +171,35 @@ def _conclude_accepted(tx: Writer, found: Review, verdict: ReviewVerdict) -> Rev
     acceptance = reviews.find_acceptance(tx, found.task_id, found.tree)
     task = tasks.get(tx, found.task_id)
     if not acceptance.suffices(found.require):
-        return ReviewResult(found, verdict, task)
+        if verdict.is_by_person:
+            reviews.note_accepted(tx, found, verdict)
+        return ReviewResult(found, verdict, task, warnings=(f"it still waits for {_name_missing(found, acceptance)}",))
     ended = reviews.end(tx, found, "accepted", by=acceptance.describe(), message=verdict.message[:200])
+    review_remarks.settle_open(tx, found.task_id, "addressed", commit=found.commit_id)
     if found.run is not None or is_closed(task.status):
         return ReviewResult(ended, verdict, task)
-    moved = _close(tx, found, task, f"accepted by {acceptance.describe()}")
-    return ReviewResult(ended, verdict, moved.task, warnings=moved.warnings)
+    by = tx.by if tx.by.kind == "human" else SYSTEM
+    with tx.acting_as(by, session=None if by is SYSTEM else tx.session):
+        moved = _close(tx, found, task, f"accepted by {acceptance.describe()}")
+    return ReviewResult(ended, verdict, moved.task, 0, moved.warnings, moved.unblocked, moved.request)
 
 
 def _close(tx: Writer, found: Review, task: Task, reason: str) -> TaskMove:
+    """Closes an accepted task with the proof of its review. What is no longer proven by it is a request."""
+    said = done_requests.find_words(tx, task.id)
+    words = f"{said[:1500]} ({reason})" if said else reason
     proof = msgspec.convert(found.proof, DoneProof) if found.proof else None
-    if tx.by.kind == "human":
-        return task_moves.finish(tx, task.id, reason=reason, proof=proof, force=True)
-    with tx.acting_as(SYSTEM, session=None):
-        return task_moves.finish(tx, task.id, reason=reason, proof=proof, force=True)
+    if proof is None and not task_requirements.find_requirements(tx, task, parts=tasks.list_parts(tx, task.id)):
+        proof = DoneProof(commit_id=found.commit_id, tree=found.tree, base=found.base, evidence=())
+    if proof is not None:
+        with suppress(Unproven):  # a check is another one now, for instance
+            return task_moves.finish(tx, task.id, reason=words, proof=proof, force=True, may_request=False)
+    return task_moves.finish(tx, task.id, reason=words, force=True)
+
+
+def _name_missing(found: Review, acceptance: Acceptance) -> str:
+    agents = found.need.needs_agents and not acceptance.agents
+    return "agents that did not work on it" if agents else "a person"
 
 
 def _has_drafts(tx: Writer, found: Review) -> bool:

@@ -99,6 +99,12 @@ def settle(tx: Writer, remark: ReviewRemark, state: RemarkState, *, commit: str 
     return get(tx, remark.id)
 
 
+def settle_open(tx: Writer, task_id: str, state: RemarkState, *, commit: str) -> None:
+    """Notes that nothing is left to do about what agents were asked for."""
+    columns = {"state": state, "settled_commit": commit, "settled_at": tx.now}
+    REMARKS.update(tx, columns, "task_id = ? and state in ('sent', 'seen')", task_id)
+
+
 def settle_each(tx: Writer, judged: Sequence[tuple[ReviewRemark, RemarkState]], *, commit: str) -> None:
     """Notes the states of comments whose places are others now."""
     for remark, state in judged:

@@ -25,7 +25,7 @@ from binnacle.work.review import (
     count_verdicts,
     is_independent,
 )
-from binnacle.work.review_policy import ReviewNeed
+from binnacle.work.review_policy import ReviewNeed, combine_needs
 from binnacle.work.text import clean_text
 
 REVIEWS = Table(
@@ -58,9 +58,15 @@ def open_review(
     run: str | None = None,
     session: str | None = None,
 ) -> Review:
-    """Puts a change up for review. An open review of the same tree is kept, one of another tree is replaced."""
+    """Puts a change up for review. An open review of the same tree is kept, one of another tree is replaced.
+
+    Who was asked to look at the same tree before still has to.
+    """
     asked = need or ReviewNeed(require="person", reasons=("somebody asked for it",))
     before = find_open(tx, task_id)
+    is_same = before is not None and before.tree == tree
+    if is_same and before is not None:
+        asked = combine_needs(before.need, asked)
     columns: dict[str, Any] = {
         "commit_id": commit,
         "base": base,
@@ -68,12 +74,15 @@ def open_review(
         "reasons": tuple(asked.reasons[:MAX_REASONS]),
         "reviewers": asked.reviewers,
         "rounds": asked.rounds,
-        "evidence": tuple(evidence[:MAX_EVIDENCE_IDS]),
-        "proof": proof or {},
         "run": run,
     }
-    if before is not None and before.tree == tree:
+    if evidence or not is_same:
+        columns["evidence"] = tuple(evidence[:MAX_EVIDENCE_IDS])
+    if proof or not is_same:
+        columns["proof"] = proof or {}
+    if before is not None and is_same:
         REVIEWS.update(tx, columns, "id = ?", before.id)
+        tx.record("review", before.id, "updated", {"task": task_id, "require": asked.require})
         return get(tx, before.id)
     if before is not None:
         end(tx, before, "replaced")
@@ -83,6 +92,7 @@ def open_review(
         tree=tree,
         round=1 + count_refused(tx, task_id),
         session=session,
+        status="open",
         asked_by=tx.by.name,
         created_at=tx.now,
         **columns,
@@ -121,6 +131,12 @@ def list_open(tx: Reader) -> list[Review]:
     return REVIEWS.select(tx, "where status = 'open' order by number")
 
 
+def list_accepted_of_run(tx: Reader, run: str) -> list[Review]:
+    """The accepted reviews of a run whose tasks still wait to be closed, oldest first."""
+    waiting = "task_id in (select id from task where status = 'in_review')"
+    return REVIEWS.select(tx, f"where run = ? and status = 'accepted' and {waiting} order by number", run)
+
+
 def list_of_task(tx: Reader, task_id: str, *, limit: int = 50) -> list[Review]:
     """The newest reviews of a task, newest first."""
     return REVIEWS.select(tx, "where task_id = ? order by number desc limit ?", task_id, limit)
@@ -141,10 +157,10 @@ def list_verdicts(tx: Reader, task_id: str, *, tree: str | None = None) -> list[
     return VERDICTS.select(tx, f"where task_id = ?{where} order by number", task_id, *values)
 
 
-def find_acceptance(tx: Reader, task_id: str, tree: str) -> Acceptance:
-    """Who accepted exactly this tree of a task."""
-    reviewers = tx.row("select max(reviewers) from review where task_id = ? and tree = ?", task_id, tree)
-    wanted = int(reviewers[0]) if reviewers and reviewers[0] else 1
+def find_acceptance(tx: Reader, task_id: str, tree: str, *, reviewers: int = 1) -> Acceptance:
+    """Who accepted exactly this tree of a task. At least `reviewers` agents count, or as many as were asked for it."""
+    asked = tx.row("select max(reviewers) from review where task_id = ? and tree = ?", task_id, tree)
+    wanted = max(reviewers, int(asked[0]) if asked and asked[0] else 1)
     return review.find_acceptance(tree, list_verdicts(tx, task_id, tree=tree), reviewers=wanted)
 
 
@@ -203,6 +219,13 @@ def add_verdict(
     if not verdict.is_by_person:
         tx.record("review", found.id, "accept" if decision == "accept" else "refuse", said)
     return verdict
+
+
+def note_accepted(tx: Writer, found: Review, verdict: ReviewVerdict) -> None:
+    """Records a person's acceptance of a review that goes on, so that it can be undone like one that ends it."""
+    REVIEWS.update(tx, {"status": found.status}, "id = ?", found.id)
+    said = {"task": found.task_id, "commit": found.commit_id, "message": verdict.message[:200]}
+    tx.record("review", found.id, "accept", said)
 
 
 def _encode_criteria(criteria: Sequence[CriterionVerdict]) -> list[Any]:

@@ -30,7 +30,7 @@ from binnacle.store.tasks import TASKS, TaskFilter
 from binnacle.store.transaction import Writer
 from binnacle.work import steps
 from binnacle.work.done_gate import DoneProof, DoneRequest, TaskRequirements, describe_request
-from binnacle.work.evidence import EvidenceLevel
+from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, EvidenceLevel
 from binnacle.work.ids import TaskId
 from binnacle.work.review import describe_remark
 from binnacle.work.status import Status, is_closed
@@ -364,6 +364,7 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
     if closing or opening:
         columns["closed_at"] = tx.now if closing else None
     if task.status == "in_review" != status:
+        _check_review_is_over(tx, task)
         reviews.withdraw(tx, task.id)
     if opening:
         columns |= UNPROVEN
@@ -383,6 +384,17 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
             found = tasks.get_many(tx, waiting).values()
             unblocked = tuple(sorted(t.id for t in found if not t.open_dependencies and not is_closed(t.status)))
     return TaskMove(tasks.get(tx, task.id), unblocked, _name_holder(tx, task))
+
+
+def _check_review_is_over(tx: Writer, task: Task) -> None:
+    """Refuses an agent's move of a task that somebody looks at.
+
+    Raises:
+        Refused: its review is open.
+    """
+    if tx.by.kind == "agent" and (found := reviews.find_open(tx, task.id)) is not None:
+        hint = (steps.TAKE_ANOTHER, steps.comment(task.id))
+        raise Refused(f"{task.id} waits for a review of commit {found.commit_id[:SHORT_COMMIT_CHARACTERS]}", hint=hint)
 
 
 def _name_holder(tx: Writer, task: Task) -> tuple[str, ...]:

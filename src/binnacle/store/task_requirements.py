@@ -5,22 +5,45 @@ from typing import Any
 
 import msgspec
 
-from binnacle.errors import NextStep, PersonNeeded, Unproven
-from binnacle.store import evidence
+from binnacle.errors import Hint, NextStep, PersonNeeded, Unproven
+from binnacle.store import evidence, reviews
 from binnacle.store.transaction import Reader, Writer
-from binnacle.work.done_gate import DoneProof, Gap, TaskRequirements, find_gaps, level_of_proof, requirements_of
+from binnacle.work.done_gate import (
+    REVIEWER_WORDS,
+    DoneProof,
+    Gap,
+    TaskRequirements,
+    find_gaps,
+    level_of_proof,
+    requirements_of,
+)
 from binnacle.work.evidence import EvidenceLevel
+from binnacle.work.review import Acceptance
+from binnacle.work.review_policy import is_weaker
 from binnacle.work.task import Task, TaskFields
+
+_DECIDING = ("checks", "acceptance_criteria", "feature", "kind", "priority")
+"""Fields of a task that decide what has to be proven."""
 
 
 def find_requirements(tx: Reader, task: TaskFields, *, parts: Sequence[Task] = ()) -> TaskRequirements:
     """What has to be proven of a task.
 
     Raises:
-        ConfigError: the checks of the project cannot be read. Nothing is closed then.
+        ConfigError: the checks of the project, or its rules for reviews, cannot be read. Nothing is closed then.
     """
-    project = tx.outlook.find_checks()
-    return requirements_of(task, feature_checks=_checks_of_feature(tx, task.feature), project=project, parts=parts)
+    return requirements_of(
+        task,
+        feature_checks=_checks_of_feature(tx, task.feature),
+        project=tx.outlook.find_checks(),
+        reviews=tx.outlook.find_reviews(),
+        parts=parts,
+    )
+
+
+def find_acceptance(tx: Reader, task_id: str, needs: TaskRequirements, proof: DoneProof) -> Acceptance:
+    """Who accepted exactly the tree of a proof, by the number of reviewers that is asked for now."""
+    return reviews.find_acceptance(tx, task_id, proof.reviewed_tree, reviewers=needs.reviews.reviewers)
 
 
 def check_proof(tx: Writer, task: Task, needs: TaskRequirements, proof: DoneProof | None) -> EvidenceLevel:
@@ -33,10 +56,12 @@ def check_proof(tx: Writer, task: Task, needs: TaskRequirements, proof: DoneProo
         return "said"
     found = evidence.get_many(tx, proof.evidence) if proof is not None else []
     failures = evidence.list_failures(tx, proof.tree) if proof is not None else []
-    gaps = find_gaps(needs, proof, found, failures=failures, is_by_person=tx.by.kind == "human")
+    acceptance = find_acceptance(tx, task.id, needs, proof) if proof is not None else None
+    is_by_person = tx.by.kind == "human"
+    gaps = find_gaps(needs, proof, found, failures=failures, acceptance=acceptance, is_by_person=is_by_person)
     if gaps or (needs and proof is None):
         raise unproven(task, gaps)
-    return level_of_proof(proof, found) if proof is not None else "said"
+    return level_of_proof(proof, found, acceptance) if proof is not None else "said"
 
 
 def check_new(tx: Writer, draft: TaskFields) -> None:
@@ -53,8 +78,13 @@ def check_new(tx: Writer, draft: TaskFields) -> None:
 def unproven(task: Task, gaps: Sequence[Gap]) -> Unproven:
     """The error for a task that is not proven."""
     missing = [one.text for one in gaps]
-    waive = NextStep("or waive them", f"task done {task.id} --waive '…'", for_person=True, optional=True)
-    hint = ("its checks have to pass, run by Binnacle on the commit of the change", waive)
+    if gaps and all(one.is_for_review for one in gaps):
+        look = NextStep("look at it", f"review show {task.id}", for_person=True)
+        waive = NextStep("or close it without a review", f"task done {task.id} --waive '…'", for_person=True)
+        hint: Hint = ("its change has to be accepted", look, waive)
+    else:
+        waive = NextStep("or waive them", f"task done {task.id} --waive '…'", for_person=True, optional=True)
+        hint = ("its checks have to pass, run by Binnacle on the commit of the change", waive)
     return Unproven(f"{task.id} is not done: {'; '.join(missing)}", hint=hint, details={"missing": missing})
 
 
@@ -62,20 +92,38 @@ def check_weaker(tx: Writer, task: Task, fields: Mapping[str, Any]) -> None:
     """Refuses an agent's change of a task that takes away what it has to prove.
 
     Raises:
-        PersonNeeded: a check or a test would no longer be needed, or no change would be.
+        PersonNeeded: a check, a test or a review would no longer be needed, or no change would be.
     """
-    if tx.by.kind != "agent" or fields.keys().isdisjoint(("checks", "acceptance_criteria", "feature", "kind")):
+    if tx.by.kind != "agent" or fields.keys().isdisjoint(_DECIDING):
         return
     before = find_requirements(tx, task)
     if not before:
         return
     after = find_requirements(tx, msgspec.structs.replace(task, **fields))
-    lost = [name for name in before.names if name not in after.names]
+    lost = [name for name in _names_of_checks(before) if name not in _names_of_checks(after)]
+    if is_weaker(after.review.require, before.review.require):
+        lost.append(f"a review by {REVIEWER_WORDS[before.review.require]}")
     if before.needs_change and not after.needs_change:
         lost.append("a change")
     if lost:
         step = NextStep("change it", f"task update {task.id}", for_person=True)
         raise PersonNeeded(f"only a person may take away what {task.id} has to prove: {', '.join(lost)}", hint=step)
+
+
+def check_feature_stays(tx: Writer, feature: str, into: str) -> None:
+    """Refuses an agent's move of all tasks of a feature into another one that fewer rules for reviews are about.
+
+    Raises:
+        PersonNeeded: a rule names the feature, and not the other.
+    """
+    rules = tx.outlook.find_reviews().rules if tx.by.kind == "agent" else ()
+    if any(feature in rule.features and into not in rule.features for rule in rules):
+        step = NextStep("merge it", f"feature merge {feature} --into {into}", for_person=True)
+        raise PersonNeeded(f"a rule for reviews is about the feature {feature!r}", hint=step)
+
+
+def _names_of_checks(needs: TaskRequirements) -> list[str]:
+    return [*(one.name for one in needs.checks), *(f"test {test}" for test in needs.tests)]
 
 
 def _checks_of_feature(tx: Reader, feature: str | None) -> tuple[str, ...]:

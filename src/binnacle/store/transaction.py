@@ -11,6 +11,7 @@ import msgspec
 from binnacle.store.engines.connection import Row, StoreConnection
 from binnacle.work.actor import Actor
 from binnacle.work.done_gate import TrustedCheck
+from binnacle.work.review_policy import NO_REVIEWS, ReviewPolicy
 from binnacle.work.session import Agent
 
 IsGone = Callable[[Agent], bool]
@@ -27,6 +28,11 @@ def no_checks() -> Sequence[TrustedCheck]:
     return ()
 
 
+def no_reviews() -> ReviewPolicy:
+    """For stores that are opened without their project."""
+    return NO_REVIEWS
+
+
 def no_heads() -> Sequence[str]:
     """For stores that are opened without a working tree."""
     return ()
@@ -38,6 +44,9 @@ class StoreOutlook(NamedTuple):
     is_gone: IsGone = never_gone
     find_checks: Callable[[], Sequence[TrustedCheck]] = no_checks
     """The checks of the project, which tasks may need. Asked only when a task is to be closed: it reads files."""
+
+    find_reviews: Callable[[], ReviewPolicy] = no_reviews
+    """Who has to look at changes. Asked together with the checks."""
 
     find_heads: Callable[[], Sequence[str]] = no_heads
     """The commit of the caller's working tree, and then the tips of the main branches."""

@@ -57,7 +57,7 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     round: int = 1
     """How many reviews of the task that agents ended with a wish for changes this makes."""
 
-    require: ReviewRequirement = "person"
+    require: ReviewRequirement
     reasons: tuple[str, ...] = ()
     reviewers: int = 1
     rounds: int = DEFAULT_REVIEW_ROUNDS
@@ -67,7 +67,7 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     proof: dict[str, Any] = {}
     """What closes the task once it is accepted (`done_gate.DoneProof`); empty if nothing does."""
 
-    status: ReviewStatus = "open"
+    status: ReviewStatus
     asked_by: str = ""
     created_at: datetime
     ended_at: datetime | None = None
@@ -261,6 +261,11 @@ def check_criteria(wanted: Sequence[str], found: Sequence[CriterionVerdict], dec
 def name_criteria(criteria: Collection[str]) -> list[str]:
     """The texts of acceptance criteria, without what shows them."""
     return [parse_criterion(line).text or line for line in criteria]
+
+
+def is_followed(remark: ReviewRemark) -> bool:
+    """Whether it is at a place that later commits may change, and nothing is known about that yet."""
+    return bool(remark.path) and remark.state not in ("addressed", "outdated")
 
 
 def judge_remark(remark: ReviewRemark, code_now: str | None, *, is_by_attempt: bool) -> RemarkState:

@@ -1,7 +1,7 @@
 """Who has to look at a change before its task is done: rules of the project, and what they ask of one task.
 
 The strictest rule that matches wins. A rule about paths matches a change that is not known yet: what may need a person
-does need one, until the change shows that it does not.
+does need one, until a proof names the patterns that the change does not touch (`find_untouched`).
 """
 
 import re
@@ -92,17 +92,17 @@ def find_need(
     *,
     feature: str | None,
     priority: int,
-    paths: Collection[str] | None = None,
+    untouched: Collection[str] = (),
     doubts: Sequence[str] = (),
 ) -> ReviewNeed:
-    """Who has to accept a change. `paths` are the files that it touches, None if they are not known.
+    """Who has to accept a change. `untouched` are patterns of which it is known that the change touches no such file.
 
     `doubts` are reasons for which a person has to look at it, whatever the rules say.
     """
     found: ReviewRequirement = policy.default
     reasons = [] if found == "none" else ["every change is reviewed"]
     for rule in policy.rules:
-        if not _matches(rule, feature, priority, paths):
+        if not _matches(rule, feature, priority, untouched):
             continue
         if _is_stricter(rule.require, found):
             found, reasons = rule.require, [rule.describe()]
@@ -118,6 +118,19 @@ def find_need(
     )
 
 
+def combine_needs(one: ReviewNeed, other: ReviewNeed) -> ReviewNeed:
+    """Who has to accept a change of which both hold."""
+    has_agents = one.needs_agents or other.needs_agents
+    has_person = one.needs_person or other.needs_person
+    require: ReviewRequirement = "both" if has_agents and has_person else "agent" if has_agents else "person"
+    return ReviewNeed(
+        require=require if has_agents or has_person else "none",
+        reasons=tuple(dict.fromkeys((*one.reasons, *other.reasons))),
+        reviewers=max(one.reviewers, other.reviewers),
+        rounds=other.rounds,
+    )
+
+
 def is_weaker(now: ReviewRequirement, before: ReviewRequirement) -> bool:
     """Whether someone who had to accept a change no longer has to."""
     return _is_stricter(before, now)
@@ -127,12 +140,18 @@ def _is_stricter(one: ReviewRequirement, other: ReviewRequirement) -> bool:
     return REQUIREMENTS.index(one) > REQUIREMENTS.index(other)
 
 
-def _matches(rule: ReviewRule, feature: str | None, priority: int, paths: Collection[str] | None) -> bool:
+def find_untouched(policy: ReviewPolicy, paths: Collection[str]) -> tuple[str, ...]:
+    """The patterns of a policy that match none of the files that a change touches."""
+    patterns = dict.fromkeys(pattern for rule in policy.rules for pattern in rule.paths)
+    return tuple(one for one in patterns if not any(matches_path(path, (one,)) for path in paths))
+
+
+def _matches(rule: ReviewRule, feature: str | None, priority: int, untouched: Collection[str]) -> bool:
     if rule.features and feature not in rule.features:
         return False
     if rule.priorities and PRIORITIES[priority] not in rule.priorities:
         return False
-    return not rule.paths or paths is None or any(matches_path(path, rule.paths) for path in paths)
+    return not rule.paths or not all(pattern in untouched for pattern in rule.paths)
 
 
 def matches_path(path: str, patterns: Sequence[str]) -> bool:
