@@ -88,6 +88,17 @@ def test_a_short_log_is_kept_as_it_is():
     assert (log.content, log.excerpt()) == (b"a\nb\n", "a\nb")
 
 
+def test_an_excerpt_is_of_the_check_itself_and_without_colours():
+    log = BoundedLog()
+    log.write(b"Collecting pytest\n")
+    log.begin_command()
+    assert log.excerpt() == "Collecting pytest", "a check that said nothing leaves what its setup said"
+    log.write(b"10 %\r90 %\r\n\x1b[31m\x1b[1m1 failed\x1b[0m\x1b]0;title\x07 in 1 s\r\n")
+    assert log.excerpt() == "90 %\n1 failed in 1 s"
+    log.write(b"x" * (HEAD_BYTES + 2 * TAIL_BYTES) + b"\nthe end\n")
+    assert log.excerpt().endswith("\nthe end")
+
+
 def test_a_process_of_a_check_gets_no_more_memory_than_it_may_have(checked):
     check = make_check(f"{sys.executable} -c 'x = bytearray(900 << 20)'", memory=300)
     found = checked.run(check, checked.base)

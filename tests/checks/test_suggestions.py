@@ -1,6 +1,7 @@
 """Checks that are proposed for a repository by its files; each can be written and read."""
 
 import json
+import shlex
 
 import pytest
 
@@ -53,6 +54,28 @@ def test_the_first_check_of_a_file(before):
     text = append_checks(before, [WrittenCheck(name="tests", command="true")])
     assert [one.name for one in parse_check_file(text, file="checks.yaml").checks] == ["tests"]
     assert all(line in text for line in before.splitlines() if line != "checks: []")
+
+
+def test_the_setup_brings_what_the_tests_and_the_tools_need():
+    project = (
+        '[project]\nname = "x"\n[project.optional-dependencies]\ntests = ["freezegun"]\n[dependency-groups]\n'
+        'dev = ["hypothesis>=6", {include-group = "x"}]\n[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n'
+    )
+    found = suggest_checks({"pyproject.toml"}, lambda _: project)
+    commands = [".venv/bin/python -m pytest", ".venv/bin/python -m ruff check .", ".venv/bin/python -m mypy"]
+    assert [one.command for one in found] == commands
+    (setup,) = {one.setup for one in found}
+    install = ".venv/bin/pip install -e '.[tests]' 'hypothesis>=6' pytest ruff mypy"
+    assert shlex.split(setup) == ["sh", "-c", f"python3 -m venv .venv && {install}"]
+    with_broken = suggest_checks({"pyproject.toml"}, lambda _: "[project]\npytest = [")
+    assert "pip install -e . pytest" in with_broken[0].setup
+
+
+def test_unittest_is_run_by_the_python_of_the_project():
+    found = suggest_checks({"pyproject.toml", "tests"}, lambda _: "[project]\nname = 'x'\n")
+    assert [one.command for one in found] == [".venv/bin/python -m unittest"]
+    found = suggest_checks({"setup.cfg", "uv.lock", "tests"}, lambda _: "")
+    assert [one.command for one in found] == ["uv run python -m unittest"]
 
 
 HATCH = '[project]\n[build-system]\nbuild-backend = "hatchling.build"\n[tool.pytest.ini_options]\n'

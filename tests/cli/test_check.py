@@ -244,12 +244,23 @@ def test_a_check_is_added_where_the_list_ends_and_nothing_else_changes(bn, check
 def test_a_repository_is_looked_at_and_checks_are_proposed(bn):
     assert bn("check", "suggest") == {"checks": []}
     (bn.repo / "pyproject.toml").write_text("[project]\nname = 'x'\n[tool.pytest.ini_options]\n[tool.ruff]\n")
-    (bn.repo / "uv.lock").write_text("")
     (bn.repo / "Makefile").write_text("check: lint\n\techo\n")
     found = {one["name"]: one["command"] for one in bn("check", "suggest")["checks"]}
-    assert found == {"tests": "uv run pytest", "lint": "uv run ruff check .", "make-check": "make check"}
+    python = ".venv/bin/python -m"
+    assert found == {"tests": f"{python} pytest", "lint": f"{python} ruff check .", "make-check": "make check"}
     assert not (bn.repo / ".binnacle" / "checks.yaml").exists()
     assert "bn check suggest --write" in bn.human("check", "suggest")
     assert bn("check", "suggest", "--write")["file"].endswith("checks.yaml")
     assert states(bn) == {"tests": "not trusted", "lint": "not trusted", "make-check": "not trusted"}
     assert bn("check", "suggest") == {"checks": []}
+
+
+def test_a_check_whose_program_is_not_installed_is_proposed_and_not_written(bn, monkeypatch):
+    """Nothing would be done with it: it could not run."""
+    (bn.repo / "noxfile.py").write_text("")
+    monkeypatch.setitem(bn.env, "PATH", str(bn.repo))
+    (found,) = bn("check", "suggest")["checks"]
+    assert (found["command"], found["missing"]) == ("nox", "nox")
+    assert "nox is not installed here: left out" in bn.human("check", "suggest")
+    assert bn("check", "suggest", "--write").get("file", "") == ""
+    assert not (bn.repo / ".binnacle" / "checks.yaml").exists()

@@ -1,5 +1,6 @@
 """The output of a check: its beginning and its end, however much it wrote."""
 
+import re
 from collections import deque
 from collections.abc import Callable
 
@@ -10,6 +11,8 @@ TAIL_BYTES = 3 << 20
 EXCERPT_LINES = 60
 EXCERPT_CHARACTERS = 8000
 
+_TERMINAL_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
 
 class BoundedLog:
     """Keeps the first and the last part of what was written, in bounded memory."""
@@ -18,6 +21,8 @@ class BoundedLog:
         """`tell` is given the last line of each piece that was written."""
         self.size = 0
         """Bytes that were written in all."""
+
+        self._command_begins = 0
 
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
@@ -37,6 +42,10 @@ class BoundedLog:
         if self._tell is not None and (line := data[-2000:].decode(errors="replace").strip().rpartition("\n")[2]):
             self._tell(line)
 
+    def begin_command(self) -> None:
+        """Notes that what was written so far prepared the check, and says nothing about it."""
+        self._command_begins = self.size
+
     @property
     def content(self) -> bytes:
         """What was kept, with a notice where something was cut."""
@@ -50,9 +59,13 @@ class BoundedLog:
         return self.content.decode(errors="replace")
 
     def excerpt(self) -> str:
-        """The last lines, which say what went wrong."""
-        lines = self.text[-EXCERPT_CHARACTERS * 2 :].splitlines()[-EXCERPT_LINES:]
-        return "\n".join(lines)[-EXCERPT_CHARACTERS:]
+        """The last lines, which say what went wrong: of the check itself, if it wrote any. Without colours."""
+        content = self.content
+        own = content[-written:] if (written := self.size - self._command_begins) else content
+        text = _TERMINAL_SEQUENCE.sub("", own[-EXCERPT_CHARACTERS * 4 :].decode(errors="replace"))
+        # Of a line that was written over, like that of a progress bar, the last state counts.
+        lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
+        return "\n".join(lines[-EXCERPT_LINES - 1 :]).strip("\n")[-EXCERPT_CHARACTERS:]
 
     def save(self, path: str) -> None:
         """Writes what was kept into a file.

@@ -4,16 +4,21 @@ A setup is only kept where nothing but these files decides it: not where it buil
 """
 
 import re
-from collections.abc import Callable
+import shlex
+import tomllib
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+import msgspec
 from msgspec import Struct
 
 ReadFile = Callable[[str], str]
 """Returns the text of a file of the repository; empty if there is none."""
 
-_VENV_SETUP = "sh -c 'python3 -m venv .venv && .venv/bin/pip install {wanted} pytest'"
+_TEST_EXTRAS = ("test", "tests", "testing", "dev")
+"""What projects call the requirements of their tests, the most usual first."""
+
 _BACKEND = re.compile(r"""^\s*build-backend\s*=\s*["']([^"']+)["']""", re.MULTILINE)
 _LINKING_BACKENDS = frozenset(
     ("flit_core.buildapi", "hatchling.build", "pdm.backend", "poetry.core.masonry.api", "uv_build")
@@ -48,8 +53,23 @@ class PackageFile(Struct):
     workspaces: object = None
 
 
-def suggest_python_setup(names: AbstractSet[str], project: str, read: ReadFile) -> tuple[str, SuggestedSetup]:
-    """What comes before a Python tool, and how a fresh checkout gets its dependencies."""
+class PythonProjectTable(Struct, frozen=True, rename="kebab"):
+    """What a `pyproject.toml` says about what its tests need."""
+
+    optional_dependencies: dict[str, object] = {}
+
+
+class PythonProjectFile(Struct, frozen=True, rename="kebab"):
+    """A `pyproject.toml`, as far as it matters here."""
+
+    project: PythonProjectTable = PythonProjectTable()
+    dependency_groups: dict[str, list[object]] = {}
+
+
+def suggest_python_setup(
+    names: AbstractSet[str], project: str, read: ReadFile, *, tools: Sequence[str]
+) -> tuple[str, SuggestedSetup]:
+    """What comes before a Python tool, and how a fresh checkout gets its dependencies and these tools."""
     links = _only_links(project)
     for lock, start, command in (
         ("uv.lock", "uv run ", "uv sync"),
@@ -60,14 +80,30 @@ def suggest_python_setup(names: AbstractSet[str], project: str, read: ReadFile) 
             return start, SuggestedSetup(command, (lock, "pyproject.toml") if links else ())
     if "[project]" in project or "setup.py" in names:
         is_kept = links and "[build-system]" in project and "setup.py" not in names
-        command = _VENV_SETUP.format(wanted="-e .")
+        command = _make_environment("-e", *_list_test_requirements(project), *tools)
         return ".venv/bin/python -m ", SuggestedSetup(command, ("pyproject.toml",) if is_kept else ())
     if "requirements.txt" in names:
         lines = (line.strip() for line in read("requirements.txt").splitlines())
         is_kept = all(_PLAIN_REQUIREMENT.fullmatch(line) for line in lines)
-        command = _VENV_SETUP.format(wanted="-r requirements.txt")
+        command = _make_environment("-r", "requirements.txt", *tools)
         return ".venv/bin/python -m ", SuggestedSetup(command, ("requirements.txt",) if is_kept else ())
     return "python3 -m ", SuggestedSetup("")
+
+
+def _make_environment(*wanted: str) -> str:
+    install = shlex.join((".venv/bin/pip", "install", *dict.fromkeys(wanted)))
+    return shlex.join(("sh", "-c", f"python3 -m venv .venv && {install}"))
+
+
+def _list_test_requirements(project: str) -> list[str]:
+    """The project, as pip installs it with what its tests need."""
+    try:
+        found = msgspec.convert(tomllib.loads(project), PythonProjectFile)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError):
+        return ["."]
+    extra = next((name for name in _TEST_EXTRAS if name in found.project.optional_dependencies), "")
+    group = next((found.dependency_groups[name] for name in _TEST_EXTRAS if name in found.dependency_groups), [])
+    return [f".[{extra}]" if extra else ".", *(one for one in group if isinstance(one, str))]
 
 
 def _only_links(project: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -38,41 +39,44 @@ def suggest_checks(names: AbstractSet[str], read: ReadFile) -> list[SuggestedChe
 
 def _python(names: AbstractSet[str], read: ReadFile) -> Iterator[SuggestedCheck]:
     project = read("pyproject.toml")
-    start, prepared = suggest_python_setup(names, project, read)
-    uses_pytest = "pytest" in project + read("setup.cfg") + read("tox.ini") + read("requirements-dev.txt")
-    if uses_pytest or names & {"pytest.ini", "conftest.py"}:
+    found = list(_find_python_tools(names, read, project))
+    tools = [one.tool for one in found if one.tool != "unittest"]
+    start, prepared = suggest_python_setup(names, project, read, tools=tools)
+    for one in found:
+        # unittest comes with Python, so only the interpreter has to be the right one.
+        starts_python = start.endswith("-m ") or one.tool != "unittest"
+        command = f"{start}{'' if starts_python else 'python -m '}{one.tool} {one.arguments}".strip()
         yield SuggestedCheck(
-            name="tests", command=f"{start}pytest", setup=prepared.command, cache=prepared.cache, why="it uses pytest"
-        )
-    elif "tests" in names and names & {"pyproject.toml", "setup.py", "setup.cfg"}:
-        yield SuggestedCheck(
-            name="tests",
-            command=f"{start}python -m unittest",
-            setup=prepared.command,
-            cache=prepared.cache,
-            why="it has Python tests",
-        )
-    if "[tool.ruff" in project or names & {"ruff.toml", ".ruff.toml"}:
-        yield SuggestedCheck(
-            name="lint",
-            command=f"{start}ruff check .",
-            setup=prepared.command,
-            cache=prepared.cache,
-            why="it is set up for ruff",
-        )
-    if "[tool.mypy" in project or "mypy.ini" in names:
-        yield SuggestedCheck(
-            name="types",
-            command=f"{start}mypy",
-            setup=prepared.command,
-            cache=prepared.cache,
-            tier="full",
-            why="it is set up for mypy",
+            name=one.name, command=command, setup=prepared.command, cache=prepared.cache, tier=one.tier, why=one.why
         )
     if "tox.ini" in names:
         yield SuggestedCheck(name="tox", command="tox", tier="full", why="it has tox.ini")
     if "noxfile.py" in names:
         yield SuggestedCheck(name="nox", command="nox", tier="full", why="it has noxfile.py")
+
+
+class _PythonTool(NamedTuple):
+    """A tool that is run with the Python of the project."""
+
+    name: str
+    """Of the check."""
+
+    tool: str
+    why: str
+    arguments: str = ""
+    tier: CheckTier = "fast"
+
+
+def _find_python_tools(names: AbstractSet[str], read: ReadFile, project: str) -> Iterator[_PythonTool]:
+    uses_pytest = "pytest" in project + read("setup.cfg") + read("tox.ini") + read("requirements-dev.txt")
+    if uses_pytest or names & {"pytest.ini", "conftest.py"}:
+        yield _PythonTool("tests", "pytest", "it uses pytest")
+    elif "tests" in names and names & {"pyproject.toml", "setup.py", "setup.cfg"}:
+        yield _PythonTool("tests", "unittest", "it has Python tests")
+    if "[tool.ruff" in project or names & {"ruff.toml", ".ruff.toml"}:
+        yield _PythonTool("lint", "ruff", "it is set up for ruff", "check .")
+    if "[tool.mypy" in project or "mypy.ini" in names:
+        yield _PythonTool("types", "mypy", "it is set up for mypy", tier="full")
 
 
 def _node(names: AbstractSet[str], read: ReadFile) -> Iterator[SuggestedCheck]:

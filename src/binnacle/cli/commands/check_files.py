@@ -1,6 +1,8 @@
 """`bn check suggest`, `add` and `approve`: the file of a project's checks, and a person's word on it."""
 
 import os
+import shlex
+import shutil
 from argparse import Namespace
 
 from binnacle.cli.command import READS, CommandAnswer, arg, by_person
@@ -33,6 +35,8 @@ class ProposedCheck(CommandAnswer):
     cache: list[str]
     tier: str
     why: str
+    missing: str = ""
+    """The program that it needs and that is not installed here; then it is not written."""
 
 
 class CheckSuggestions(CommandAnswer):
@@ -47,7 +51,7 @@ def _show_suggestions(answer: CheckSuggestions, screen: Screen) -> None:
     if not answer.checks:
         screen.line("nothing here says how it is tested; write one: bn check add tests 'make test'")
         return
-    rows = [(one.name, one.tier, printable(one.command), printable(one.why)) for one in answer.checks]
+    rows = [(one.name, one.tier, printable(one.command), printable(_explain(one))) for one in answer.checks]
     screen.table(rows, flexible=2, headings=("CHECK", "", "COMMAND", "BECAUSE"))
     if answer.file:
         screen.line(
@@ -55,6 +59,10 @@ def _show_suggestions(answer: CheckSuggestions, screen: Screen) -> None:
         )
     else:
         screen.line("write them into .binnacle/checks.yaml: bn check suggest --write")
+
+
+def _explain(one: ProposedCheck) -> str:
+    return f"{one.why}, but {one.missing} is not installed here: left out" if one.missing else one.why
 
 
 @CHECK.command(
@@ -80,6 +88,19 @@ def suggest(context: Context, args: Namespace) -> CheckSuggestions:
 
     known = {one.name for one in find_checks(repo)}
     found = [one for one in suggest_checks(set(os.listdir(repo)), read) if one.name not in known]
+    rows = [
+        ProposedCheck(
+            name=one.name,
+            command=one.command,
+            setup=one.setup,
+            cache=list(one.cache),
+            tier=one.tier,
+            why=one.why,
+            missing=_find_missing(one.setup or one.command),
+        )
+        for one in found
+    ]
+    found = [one for one, row in zip(found, rows, strict=True) if not row.missing]
     file = ""
     if args.write and found:
         from binnacle.project.check_file_edits import WrittenCheck, add_checks
@@ -89,13 +110,13 @@ def suggest(context: Context, args: Namespace) -> CheckSuggestions:
             for one in found
         ]
         file = add_checks(repo, written)
-    rows = [
-        ProposedCheck(
-            name=one.name, command=one.command, setup=one.setup, cache=list(one.cache), tier=one.tier, why=one.why
-        )
-        for one in found
-    ]
     return CheckSuggestions(checks=rows, file=file)
+
+
+def _find_missing(command: str) -> str:
+    """The program of a command, if it is not installed. A check that cannot run would let no task be done."""
+    program = shlex.split(command)[0]
+    return "" if "/" in program or shutil.which(program) else program
 
 
 class AddedCheck(CommandAnswer):
