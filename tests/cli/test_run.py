@@ -42,7 +42,7 @@ class TestCommand:
     def test_a_run_from_a_file_to_its_end(self, repo):
         done = bn(repo, "run", "words.md", "--agent", AGENT)
         answer = msgspec.json.decode(done.stdout)
-        assert (done.returncode, answer["why"], answer["name"], answer["closed"]) == (0, "complete", "words", 2)
+        assert (done.returncode, answer["why"], answer["name"], answer["closed"]) == (3, "unproven", "words", 2)
         assert "iteration 2" in done.stderr
         shown = msgspec.json.decode(bn(repo, "session", "show", "words").stdout)
         assert [one["number"] for one in shown["iterations"]] == [0, 1, 2]
@@ -61,8 +61,8 @@ class TestCommand:
     def test_what_is_left_is_gone_on_with(self, repo):
         bn(repo, "run", "words.md", "--agent", AGENT, "--iterations", "1")
         done = bn(repo, "-H", "run", "--resume", BN_RUN_AGENT=AGENT)
-        assert done.returncode == 0, done.stderr
-        assert "complete" in done.stdout
+        assert done.returncode == 3, done.stderr
+        assert "unproven" in done.stdout
 
     @pytest.mark.parametrize(
         ("words", "said"),
@@ -88,7 +88,7 @@ class TestCommand:
 
     def test_an_agent_that_takes_only_stdio_gets_it(self, repo):
         done = bn(repo, "run", "words.md", "--agent", f"{AGENT} --misbehave stdio-only")
-        assert msgspec.json.decode(done.stdout)["why"] == "complete", done.stderr
+        assert msgspec.json.decode(done.stdout)["why"] == "unproven", done.stderr
 
 
 class TestTerminal:

@@ -52,7 +52,7 @@ def run(repo: Repository, text: str) -> str:
     agent = shlex.join([sys.executable, str(PLAYER), str(script), str(repo.path.parent / "kept")])
     words = [BN, "run", "--agent", agent, "--approve", "all", "--name", "night"]
     done = forked_bn.run(words, cwd=repo.path, timeout=110)
-    assert done.returncode == 0, done.stderr.decode()
+    assert done.returncode == 3, done.stderr.decode()
     return done.stderr.decode()
 
 
@@ -104,10 +104,10 @@ def test_a_session_shows_tasks_attempts_commits_agents_and_cost(repo, by):
     assert totals["commits"]
     assert totals["cost"]["USD"] >= 0.25
     assert len(totals["agents"]) == 1
-    assert answer["run"]["why"] == "complete"
+    assert answer["run"]["why"] == "unproven"
     assert answer["run"].get("asked", "") == ""
     shown = bn(repo, "session", "show", word, "-H")
-    for text in ("complete", "● ", "Write it", "USD", f"commit {totals['commits'][0][:10]}", "done"):
+    for text in ("unproven", "● ", "Write it", "USD", f"commit {totals['commits'][0][:10]}", "done"):
         assert text in shown
 
 

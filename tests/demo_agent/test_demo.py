@@ -22,7 +22,7 @@ def test_the_tour_runs_the_product_from_a_failing_test_to_a_complete_session(tmp
         "── planning",
         "breakpoint_set",
         "At cart.py:21 `return amount + reduction` sees amount=3000, reduction=300.",
-        "✓ complete: 2 task(s) closed",
+        "◇ unproven: 2 done: 2 only said",
         "+    return amount - reduction",
         "3 passed",
         "had to be `return amount - reduction`",

@@ -45,7 +45,7 @@ else:
     agent.done()
 """
         ended = play.run(script, auto_commit=True)
-        assert (ended.why, ended.closed) == ("complete", 2)
+        assert (ended.why, ended.closed) == ("unproven", 2)
         prompt = play.kept("prompt")[1]
         for wanted in (
             "Add totals", "Sum the prices.", "an empty cart is 0", "prices are in cents", "readme.md",
@@ -63,7 +63,7 @@ agent.keep("other", agent.text("task-update", id=OTHER, status="done"))
 agent.write(f"{agent.task}.txt", "done")
 agent.done()
 """.replace("OTHER", repr(one))
-        assert play.run(script).why == "complete"
+        assert play.run(script).why == "unproven"
         first, second = play.kept("next")
         assert "Second" in first
         assert "First" in second
@@ -78,7 +78,7 @@ if agent.times("turn") == 1:
 else:
     agent.done()
 """
-        assert play.run(script).why == "complete"
+        assert play.run(script).why == "unproven"
         assert "the parser is missing" in play.kept("prompt")[1]
 
     @pytest.mark.parametrize("approve", ["edits", "all", "none"])
@@ -98,7 +98,7 @@ agent.write("a.txt", "a")
 agent.call("done" if "done" in agent.tools() else "report_done", summary="it is there")
 """
         ended = play.run(script, recipe="task_intents")
-        assert (ended.why, play.status(task)) == ("complete", "done")
+        assert (ended.why, play.status(task)) == ("unproven", "done")
 
     def test_what_is_reported_as_partial_is_tried_again(self, play):
         (task,) = play.add(NewTask(title="Report it"))
@@ -109,14 +109,14 @@ else:
     agent.call("done" if "done" in agent.tools() else "report_done", summary="it is there")
 """
         ended = play.run(script, recipe="task_intents")
-        assert (ended.why, ended.iterations) == ("complete", 2)
+        assert (ended.why, ended.iterations) == ("unproven", 2)
         assert play.attempts(task)[0] == ("partial", "the rest")
 
     def test_the_agent_moves_its_own_task(self, play):
         (task,) = play.add(NewTask(title="Execute it"))
         script = 'agent.call("set_task_status", id=agent.task, status="done", reason="it works")'
         ended = play.run(script, recipe="task_execution")
-        assert (ended.why, play.status(task)) == ("complete", "done")
+        assert (ended.why, play.status(task)) == ("unproven", "done")
 
 
 class TestLimits:
@@ -189,7 +189,7 @@ else:
 agent.done()
 """
         ended = play.run(script, workers=2)
-        assert (ended.why, ended.iterations, ended.closed) == ("complete", 2, 1)
+        assert (ended.why, ended.iterations, ended.closed) == ("unproven", 2, 1)
 
     def test_a_tree_that_cannot_be_made_ends_the_run_with_what_git_said(self, play):
         (task,) = play.add(NewTask(title="A"))
@@ -204,7 +204,7 @@ agent.done()
     def test_iterations_are_as_many_as_tasks(self, play):
         play.add(*(NewTask(title=f"Task {word}") for word in ("one", "two", "three")))
         ended = play.run("agent.write(agent.task, 'x')\nagent.done()", auto_commit=True)
-        assert (ended.why, ended.iterations) == ("complete", 3)
+        assert (ended.why, ended.iterations) == ("unproven", 3)
 
     def test_a_task_costs_no_more_than_it_may(self, play):
         (task,) = play.add(NewTask(title="Dear"))
@@ -262,7 +262,7 @@ agent.done()
         play.add(NewTask(title="Wait"))
         control = FastControl()
         ended = play.run(self.SCRIPT.format(times=8), control=control)
-        assert (ended.why, ended.iterations) == ("complete", 1)
+        assert (ended.why, ended.iterations) == ("unproven", 1)
         assert control.waited > 15 * 60
 
     def test_one_that_lasts_too_long_ends_the_run_which_goes_on_later(self, play):
@@ -270,7 +270,7 @@ agent.done()
         ended = play.run(self.SCRIPT.format(times=8), control=FastControl(), max_outage=60.0)
         assert (ended.why, play.status(task)) == ("agent_failing", "pending")
         assert "takes no requests now" in ended.said
-        assert play.run(self.SCRIPT.format(times=8), control=FastControl()).why == "complete"
+        assert play.run(self.SCRIPT.format(times=8), control=FastControl()).why == "unproven"
         assert not [one for one in play.runs.kinds(run_events.AttemptEnded) if one.outcome == "failed"]
 
 
@@ -288,14 +288,14 @@ agent.write("base.py" if agent.title == "Base" else f"{agent.task}.py", "WORD = 
 agent.done()
 """
         ended = play.run(script, workers=3)
-        assert (ended.why, ended.closed, ended.iterations) == ("complete", 4, 4)
+        assert (ended.why, ended.closed, ended.iterations) == ("unproven", 4, 4)
         assert play.kept("seen") == ["True", "True"]
 
     def test_one_ready_task_starts_one_worker(self, play):
         (first,) = play.add(NewTask(title="Base"))
         play.add(NewTask(title="Next", depends_on=(first,)))
         ended = play.run("agent.write(agent.task, 'x')\nagent.done()", workers=3)
-        assert (ended.why, ended.iterations) == ("complete", 2)
+        assert (ended.why, ended.iterations) == ("unproven", 2)
         assert len(play.runs.kinds(run_events.AgentStarted)) == 2
         assert {event.worker for event in play.runs.kinds(run_events.AgentStarted)} == {1}
 
@@ -307,7 +307,7 @@ class TestPersonBranch:
         play.add(NewTask(title="Write it"))
         play.runs.repo.write({"readme.md": "mine\n"})
         ended = play.run('agent.write("new.py", "")\nagent.done()', workers=2)
-        assert ended.why == "complete"
+        assert ended.why == "unproven"
         assert "uncommitted changes in readme.md" in ended.behind
         assert f"git -C {play.runs.repo.path} merge bn/words/run" in ended.behind
         assert (play.runs.repo.path / "readme.md").read_text() == "mine\n"
@@ -332,7 +332,7 @@ agent.done()
         assert play.run(script, auto_commit=True, budget=RunBudget(iterations=1)).why == "budget"
         assert repo.status == before
         ended = play.run(script, auto_commit=True, is_resumed=True, budget=RunBudget(iterations=9))
-        assert (ended.why, ended.closed) == ("complete", 2)
+        assert (ended.why, ended.closed) == ("unproven", 2)
         assert [line.strip() for line in repo.status.splitlines()] == [
             line.strip() for line in before.splitlines() if "both" not in line
         ]
@@ -359,7 +359,7 @@ class TestTurnOfAnotherMachine:
         assert not (repo.path / "new.py").exists()
         self.hold(play, 0)
         ended = play.run(script, remote="origin", is_resumed=True)
-        assert (ended.why, ended.closed) == ("complete", 1)
+        assert (ended.why, ended.closed) == ("unproven", 1)
         assert play.runs.times("done") == {"Write it": 1}
         assert (repo.path / "new.py").exists()
 

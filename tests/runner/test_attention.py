@@ -52,7 +52,7 @@ class TestPermission:
             assert run.bn.fails("session", "answer", waiting["id"], "perhaps")["code"] == "E_INVALID_PARAMS"
             answered = run.bn("session", "answer", waiting["id"], said)["attention"]
             assert run.until("permission")["by"] == "person"
-            run.until("run_ended", why="complete")
+            run.until("run_ended", why="unproven")
             assert run.bn("status")["attention"] == []
             again = run.bn.fails("session", "answer", waiting["id"], "no")
         assert again["message"] == f"{waiting['id']} was answered by ann: {answered['answer']}"
@@ -65,14 +65,14 @@ class TestPermission:
             run.bn("session", "answer", "words", "always")
             run.until("permission", by="person")
             run.until("permission", by="person, always")
-            run.until("run_ended", why="complete")
+            run.until("run_ended", why="unproven")
         assert play.kept("may") == ["True", "True"]
         assert len(entries(play)) == 1
 
     def test_what_nobody_answers_in_time_is_refused(self, play):
         play.add(NewTask(title="one"))
         ended = play.run(ASKS, approve="ask", permission_wait=0.05)
-        assert ended.why == "complete"
+        assert ended.why == "unproven"
         assert play.kept("may") == ["False"]
         assert [one.by for one in play.runs.kinds(run_events.PermissionDecided)] == ["nobody"]
         ((entry),) = entries(play)
@@ -93,7 +93,7 @@ class TestPermission:
                 with open_store(play.runs.project) as store, store.write(by=PERSON) as tx:
                     attention_answers.answer(tx, attention.get(tx, event.id), "yes")
 
-        assert play.run(ASKS, approve="ask", person=person, on=on).why == "complete"
+        assert play.run(ASKS, approve="ask", person=person, on=on).why == "unproven"
         assert (play.kept("may"), taken_back) == (["True"], ["Deploy it"])
 
     def test_an_answer_at_the_terminal_closes_the_entry(self, play):
@@ -102,7 +102,7 @@ class TestPermission:
         async def person(request):
             return "no"
 
-        assert play.run(ASKS, approve="ask", person=person).why == "complete"
+        assert play.run(ASKS, approve="ask", person=person).why == "unproven"
         (entry,) = entries(play)
         assert (entry.answer, entry.answered_by) == ("no", "the terminal of the run")
         assert play.kept("may") == ["False"]
@@ -116,7 +116,7 @@ class TestPermission:
             assert run.bn("status")["attention"] == []
             error = run.bn.fails("session", "answer", waiting["id"], "yes")
         assert error["message"].startswith(f"{waiting['id']} no longer waits for an answer")
-        assert play.run(ASKS, approve="all").why == "complete"
+        assert play.run(ASKS, approve="all").why == "unproven"
 
     def test_one_whose_run_is_stopped_is_closed(self, play):
         play.add(NewTask(title="one"))
@@ -144,7 +144,7 @@ class TestStuckAndEnded:
         ]
         with open_store(play.runs.project) as store, store.write(by=PERSON) as tx:
             questions.answer(tx, stuck.question, "Leave the file empty")
-        assert play.run("agent.done()").why == "complete"
+        assert play.run("agent.done()").why == "unproven"
         assert all(one.answered_at for one in entries(play))
 
     def test_what_was_seen_no_longer_waits(self, play):
@@ -161,7 +161,7 @@ class TestStuckAndEnded:
             assert run.bn("ask", "show", asked["id"])["question"]["answer"] == "Try again"
             assert run.bn("status")["questions"] == []
 
-    def test_nobody_is_bothered_about_a_run_that_was_stopped_or_is_complete(self, play):
+    def test_nobody_is_bothered_about_a_run_that_was_stopped_or_that_nothing_can_prove(self, play):
         play.add(NewTask(title="one"))
 
         def stop(event, control):
@@ -170,7 +170,7 @@ class TestStuckAndEnded:
 
         assert play.run("agent.wait('go')", on=stop).why == "interrupted"
         play.flag("go")
-        assert play.run("agent.done()").why == "complete"
+        assert play.run("agent.done()").why == "unproven"
         assert entries(play) == []
 
 

@@ -45,7 +45,7 @@ for more in json.loads({json.dumps(json.dumps(calls))}):
 agent.write("a.txt", "a")
 agent.done()
 """
-    assert play.run(script, **{"approve": "edits", **more}).why == "complete"
+    assert play.run(script, **{"approve": "edits", **more}).why == "unproven"
     return [answer == "True" for answer in play.kept("answer")]
 
 
@@ -141,7 +141,7 @@ long = {"command": "make test; rm -rf src " + "x" * 20000}
 agent.keep("answer", str(agent.may(long, toolCallId="c")))
 agent.done()
 """
-        assert checked.run(script, approve="edits").why == "complete"
+        assert checked.run(script, approve="edits").why == "unproven"
         assert checked.kept("answer") == ["False"]
 
 
@@ -164,7 +164,7 @@ agent.keep("answer", str(agent.may({{"command": "make test"}})))
 agent.write(agent.task, "x")
 agent.done()
 """
-        assert checked.run(script, approve="edits", auto_commit=True).why == "complete"
+        assert checked.run(script, approve="edits", auto_commit=True).why == "unproven"
         assert checked.kept("answer") == ["False", "True"] * 2
         assert all("`make test`" in prompt for prompt in checked.kept("prompt"))
 

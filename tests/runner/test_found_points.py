@@ -29,7 +29,7 @@ def test_recipes_of_one_task_complete_a_run(play, recipe, script, workers):
     first, *_ = play.add(NewTask(title="Base"), NewTask(title="Side"))
     play.add(NewTask(title="Next", depends_on=(first,)))
     ended = play.run(script, recipe=recipe, workers=workers)
-    assert (ended.why, ended.closed, ended.iterations) == ("complete", 3, 3)
+    assert (ended.why, ended.closed, ended.iterations) == ("unproven", 3, 3)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_an_outage_does_not_end_a_run_and_uses_up_no_attempt(play, said, workers
     script = f"if agent.times('turn') <= 5:\n    agent.fail({said!r})\n{DONE}"
     control = FastControl()
     ended = play.run(script, control=control, workers=workers)
-    assert (ended.why, ended.iterations) == ("complete", 1)
+    assert (ended.why, ended.iterations) == ("unproven", 1)
     assert control.waited > 15
     assert [outcome for outcome, _ in play.attempts(task)] == ["done"]
 
@@ -69,9 +69,9 @@ def test_a_resumed_run_has_only_what_is_left_of_its_budget(play, budget):
 def test_a_second_specification_may_use_the_titles_of_the_first(play):
     """Titles were unique over the whole project, closed tasks included."""
     runs = play.runs
-    assert runs.run(TWO, name="first").why == "complete"
+    assert runs.run(TWO, name="first").why == "unproven"
     again = runs.run(TWO.replace('"one"', '"uno"').replace('"two"', '"due"'), name="second")
-    assert (again.why, again.closed) == ("complete", 2)
+    assert (again.why, again.closed) == ("unproven", 2)
     assert runs.repo.read("one.py").strip() == 'WORD = "uno"'
 
 
@@ -82,5 +82,5 @@ def test_twelve_tasks_take_twelve_iterations(play):
         depends_on = tuple(known[-1:]) if number % 3 else ()
         known += play.add(NewTask(title=f"Step {number}", depends_on=depends_on))
     ended = play.run(DONE, workers=3)
-    assert (ended.why, ended.closed, ended.iterations) == ("complete", 12, 12)
+    assert (ended.why, ended.closed, ended.iterations) == ("unproven", 12, 12)
     assert len(play.runs.kinds(run_events.AgentStarted)) == 12

@@ -196,7 +196,7 @@ def test_a_run_names_at_its_end_what_it_left(play):
     repo.commit("ignore", {".gitignore": ".env\n"})
     play.add(NewTask(title="One"))
     ended = play.run("agent.write('.env', 'SECRET=1')\nagent.write('a.py', 'a')\nagent.done()", has_worktree=True)
-    assert ended.why == "complete"
+    assert ended.why == "unproven"
     (left,) = [one for one in ended.kept if one.endswith(".env")]
     assert Path(left).read_text() == "SECRET=1"
     assert play.runs.kinds(run_events.RunEnded)[-1].kept == ended.kept
@@ -219,7 +219,7 @@ os.system(f"git -C {{agent.cwd}} add --force {name}")
 agent.done()
 """
     ended = play.run(script, workers=2)
-    assert (ended.why, ended.closed) == ("complete", 1)
+    assert (ended.why, ended.closed) == ("unproven", 1)
     assert repo.read(name) == "of the person\n"
     assert repo.status == before
     assert "bring it in with" in ended.behind

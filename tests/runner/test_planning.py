@@ -87,7 +87,7 @@ class TestParts:
         spec = long_specification()
         assert len(spec) > 50_000
         ended = play.run(planner(BY_TWENTIES), spec=spec)
-        assert ended.why == "complete", ended
+        assert ended.why == "unproven", ended
         parts = len(started(play))
         assert parts > 1
         assert started(play) == [f"part {number} of {parts}" for number in range(1, parts + 1)]
@@ -111,7 +111,7 @@ class TestParts:
         assert "## Tasks" not in prompts[0]
 
     def test_a_short_one_is_planned_at_once(self, play):
-        assert play.run(planner(ONE_EACH), spec=WORDS).why == "complete"
+        assert play.run(planner(ONE_EACH), spec=WORDS).why == "unproven"
         assert started(play) == [""]
         assert covers(play) == {"Do Say one": ("R1",), "Do Say two": ("R2",), "Do Say three": ("R3",)}
 
@@ -165,14 +165,14 @@ class TestGaps:
         assert again.why == "needs_input", "without an answer it does not begin"
         allowed = play.run(planner(NOT_THE_SECOND), allows_gaps=True, is_resumed=True, budget=RunBudget(iterations=1))
         assert allowed.why == "budget"
-        assert play.run(planner(NOT_THE_SECOND), is_resumed=True).why == "complete"
+        assert play.run(planner(NOT_THE_SECOND), is_resumed=True).why == "unproven"
         assert len(play.kept("wanted")) == 2, "nothing is planned again"
 
     def test_a_task_of_a_person_that_covers_it_is_enough(self, play):
         play.run(planner(NOT_THE_SECOND), spec=WORDS)
         play.add(NewTask(title="Say two", feature="words", covers=("R2",)))
         ended = play.run(planner(NOT_THE_SECOND), is_resumed=True)
-        assert (ended.why, ended.closed) == ("complete", 3)
+        assert (ended.why, ended.closed) == ("unproven", 3)
 
     def test_a_planner_that_forgot_it_says_what_its_tasks_cover(self, play):
         steps = r"""
@@ -184,11 +184,11 @@ class TestGaps:
         for task, (name, _) in zip(ids, wanted):
             agent.call("task-update", id=task, covers=[name])
 """
-        assert play.run(planner(steps), spec=WORDS).why == "complete"
+        assert play.run(planner(steps), spec=WORDS).why == "unproven"
         assert play.kept("wanted") == ["R1\nR2\nR3", "R1\nR2\nR3"]
         assert sorted(covers(play).values()) == [("R1",), ("R2",), ("R3",)]
 
-    @pytest.mark.parametrize(("answer", "why"), [(True, "complete"), (False, "needs_input")])
+    @pytest.mark.parametrize(("answer", "why"), [(True, "unproven"), (False, "needs_input")])
     def test_a_person_at_a_terminal_is_asked(self, play, answer, why):
         asked = []
 
@@ -206,7 +206,7 @@ class TestGaps:
         assert "line 4 has bytes that are no characters" in ended.said
         assert "line 4" in play.runs.kinds(run_events.WarningReported)[0].message
         assert play.kept("prompt") == []
-        assert play.run(planner(ONE_EACH), spec=broken, allows_gaps=True).why == "complete"
+        assert play.run(planner(ONE_EACH), spec=broken, allows_gaps=True).why == "unproven"
 
     def test_bn_run_stops_and_names_the_option(self, play):
         (play.runs.repo.path / "words.md").write_text(WORDS)
@@ -214,7 +214,7 @@ class TestGaps:
         told, errors = (stopped := play.runs.command(*words)).communicate(timeout=110)
         assert (stopped.returncode, last_event(told)["why"]) == (1, "needs_input"), errors
         told, errors = (gone_on := play.runs.command(*words, "--allow-gaps")).communicate(timeout=110)
-        assert (gone_on.returncode, last_event(told)["why"]) == (0, "complete"), errors
+        assert (gone_on.returncode, last_event(told)["why"]) == (3, "unproven"), errors
 
 
 class TestChanges:
@@ -222,7 +222,7 @@ class TestChanges:
         play.run(planner(ONE_EACH), spec=WORDS, budget=RunBudget(iterations=1))
         changed = "# Words\n\n- Say zero\n- Say one\n- Say three\n"
         ended = play.run(planner(ONE_EACH), spec=changed)
-        assert (ended.why, ended.closed) == ("complete", 4)
+        assert (ended.why, ended.closed) == ("unproven", 4)
         assert play.kept("wanted") == ["R1\nR2\nR3", "R1"]
         (told,) = play.runs.kinds(run_events.SpecificationChanged)
         assert [one.text for one in told.added] == ["Say zero"]
@@ -237,7 +237,7 @@ class TestChanges:
     def test_a_run_that_is_complete_plans_what_was_added_since(self, play):
         play.run(planner(ONE_EACH), spec=WORDS)
         ended = play.run(planner(ONE_EACH), spec=WORDS + "- Say four\n")
-        assert (ended.why, ended.closed) == ("complete", 1)
+        assert (ended.why, ended.closed) == ("unproven", 1)
         assert play.kept("wanted") == ["R1\nR2\nR3", "R4"]
 
     def test_another_specification_under_the_name_of_an_unfinished_run_is_refused(self, play):
@@ -247,7 +247,7 @@ class TestChanges:
         assert "--name" in refused.value.hint
         assert covers(play)["Do Say two"] == ("R2",)
         ended = play.run(planner(ONE_EACH), spec="- Paint it\n", is_reset=True)
-        assert (ended.why, covers(play)["Do Paint it"]) == ("complete", ("R1",))
+        assert (ended.why, covers(play)["Do Paint it"]) == ("unproven", ("R1",))
 
     def test_two_specifications_with_the_same_titles_are_planned_and_done(self, play):
         steps = r"""
@@ -255,9 +255,9 @@ class TestChanges:
 """
         first = play.run(planner(steps), spec="- Carts\n", name="carts", budget=RunBudget(iterations=0))
         second = play.run(planner(steps), spec="- Orders\n", name="orders")
-        assert (first.why, second.why, second.closed) == ("budget", "complete", 1)
+        assert (first.why, second.why, second.closed) == ("budget", "unproven", 1)
         third = play.run(planner(steps), spec="- Ships\n", name="ships")
-        assert (third.why, play.run(planner(steps), name="carts").why) == ("complete", "complete")
+        assert (third.why, play.run(planner(steps), name="carts").why) == ("unproven", "unproven")
         with open_store(play.runs.project) as store, store.read() as tx:
             assert [run_planning.load_coverage(tx, run).coverage.missing for run in runs.list_runs(tx)] == [[], [], []]
 
@@ -268,4 +268,4 @@ def test_a_stop_while_it_plans_is_an_interruption(play):
             control.stop()
 
     assert play.run(planner(ONE_EACH), spec=WORDS, on=on).why == "interrupted"
-    assert play.run(planner(ONE_EACH), spec=WORDS).why == "complete"
+    assert play.run(planner(ONE_EACH), spec=WORDS).why == "unproven"

@@ -62,7 +62,7 @@ def nothing_is_left(mark):
 class TestToTheEnd:
     def test_a_specification_becomes_tasks_and_the_tasks_are_done(self, runs):
         ended = runs.run()
-        assert (ended.why, ended.closed, ended.left, ended.iterations) == ("complete", 2, 0, 2)
+        assert (ended.why, ended.closed, ended.left, ended.iterations) == ("unproven", 2, 0, 2)
         assert runs.repo.read("one.py").strip() == 'WORD = "one"'
         assert runs.times("done") == {"Add the word one": 1, "Add the word two": 1}
         assert [number for number, _ in runs.iterations()] == [0, 1, 2]
@@ -85,7 +85,7 @@ class TestToTheEnd:
 
     def test_the_lock_of_a_git_that_was_killed_does_not_keep_it_from_committing(self, runs):
         (runs.repo.path / ".git" / "index.lock").touch()
-        assert runs.run(auto_commit=True).why == "complete"
+        assert runs.run(auto_commit=True).why == "unproven"
         assert runs.repo.status == ""
 
     def test_a_second_run_of_what_is_done_is_no_success(self, runs):
@@ -98,20 +98,20 @@ class TestToTheEnd:
         runs.run(budget=RunBudget(iterations=1))
         assert runs.statuses() == ["done", "pending"]
         ended = runs.run(spec="", name="rest")
-        assert (ended.why, ended.closed) == ("complete", 1)
+        assert (ended.why, ended.closed) == ("unproven", 1)
         assert [number for number, _ in runs.iterations()] == [1]
 
     def test_a_run_of_that_name_goes_on_where_it_stopped(self, runs):
         first = runs.run(budget=RunBudget(iterations=1))
         assert (first.why, first.left) == ("budget", 1)
         ended = runs.run()
-        assert (ended.why, ended.session, ended.closed) == ("complete", first.session, 2)
+        assert (ended.why, ended.session, ended.closed) == ("unproven", first.session, 2)
         assert [number for number, _ in runs.iterations()] == [0, 1, 2]
 
     def test_a_reset_gives_up_what_was_open(self, runs):
         first = runs.run(budget=RunBudget(iterations=1))
         ended = runs.run(is_reset=True)
-        assert (ended.session != first.session, ended.why) == (True, "complete")
+        assert (ended.session != first.session, ended.why) == (True, "unproven")
         with open_store(runs.project) as store, store.read() as tx:
             found, _ = tasks.list_tasks(tx, TaskFilter(closed_too=True), limit=10)
         assert sorted(one.status for one in found) == ["cancelled", "done", "done"], "what was done stays done"
@@ -128,11 +128,11 @@ class TestMisbehaviour:
 
     @pytest.mark.parametrize("word", ["junk", "stderr-flood:once", "rate-limit=2", "second-task", "re-exec"])
     def test_it_is_survived(self, runs, word):
-        self.ends(runs, word, "complete")
+        self.ends(runs, word, "unproven")
         assert runs.times("done") == {"Add the word one": 1, "Add the word two": 1}
 
     def test_a_crash_goes_on_with_the_same_iteration_and_task(self, runs):
-        self.ends(runs, "crash@2", "complete")
+        self.ends(runs, "crash@2", "unproven")
         assert [number for number, _ in runs.iterations()] == [0, 1, 2]
         assert [event.goes_on for event in runs.kinds(run_events.IterationStarted)] == [False, False, True, False]
         assert "ended with exit code 3" in runs.kinds(run_events.WarningReported)[0].message
@@ -149,10 +149,10 @@ class TestMisbehaviour:
         self.ends(runs, "hang", "agent_failing", silence=1)
 
     def test_an_agent_that_hangs_once_is_started_again(self, runs):
-        self.ends(runs, "hang@2", "complete", silence=3)
+        self.ends(runs, "hang@2", "unproven", silence=3)
 
     def test_an_agent_that_floods_is_ended(self, runs):
-        self.ends(runs, "flood=line@2", "complete")
+        self.ends(runs, "flood=line@2", "unproven")
         assert any("32 MiB" in event.message for event in runs.kinds(run_events.WarningReported))
 
     def test_tasks_of_which_nothing_comes_are_handed_to_a_person(self, runs):
@@ -161,7 +161,7 @@ class TestMisbehaviour:
         assert runs.statuses() == ["needs_input", "needs_input"]
 
     def test_one_that_never_summarises_is_summed_up(self, runs):
-        self.ends(runs, "never-summarise", "complete")
+        self.ends(runs, "never-summarise", "unproven")
         assert all(summary for _, summary in runs.iterations())
 
     def test_a_question_ends_the_run_with_the_question(self, runs):
@@ -170,7 +170,7 @@ class TestMisbehaviour:
         assert "needs_input" in runs.statuses()
 
     def test_a_child_in_a_session_of_its_own_does_not_outlive_it(self, runs):
-        self.ends(runs, "orphan", "complete")
+        self.ends(runs, "orphan", "unproven")
 
 
 class TestSteering:
@@ -182,7 +182,7 @@ class TestSteering:
         ended = runs.run(misbehave="slow=0.2", on=on)
         assert ended.why == "interrupted"
         assert runs.holders() == set()
-        assert runs.run().why == "complete"
+        assert runs.run().why == "unproven"
         assert runs.times("done") == {"Add the word one": 1, "Add the word two": 1}
 
     def test_a_stop_does_not_wait_for_an_agent_that_does_not_listen(self, runs):
@@ -229,7 +229,7 @@ class TestSteering:
                 wait, control.wait_to_go_on = control.wait_to_go_on, wait_to_go_on
                 control.pause()
 
-        assert runs.run(on=on).why == "complete"
+        assert runs.run(on=on).why == "unproven"
         assert begun_before_it_goes_on == [0, 1]
 
     def test_a_message_reaches_the_agent_after_its_turn(self, runs):
@@ -250,7 +250,7 @@ class TestSteering:
 class TestWorkers:
     def test_two_workers_share_the_work_and_their_branches_are_merged(self, runs):
         ended = runs.run(many(6), workers=2, misbehave="slow=0.05")
-        assert (ended.why, ended.closed, ended.kept) == ("complete", 6, ())
+        assert (ended.why, ended.closed, ended.kept) == ("unproven", 6, ())
         assert {event.worker for event in runs.kinds(run_events.IterationEnded)} == {1, 2}
         assert sorted(runs.repo.files()) == ["readme.md", *(f"w{number}.py" for number in range(1, 7))]
         assert set(runs.times("done").values()) == {1}
@@ -268,7 +268,7 @@ class TestWorkers:
         item = "- Add the function {0}\n  ```python words.py\n  def {0}():\n      return {0!r}\n  ```\n"
         spec = "# Words\n\n## Tasks\n\n" + "".join(item.format(word) for word in ("one", "two"))
         ended = runs.run(spec, workers=2, misbehave="slow=0.2")
-        assert (ended.why, ended.kept) == ("complete", ())
+        assert (ended.why, ended.kept) == ("unproven", ())
         assert {"one", "two"} <= set(runs.repo.read("words.py").replace("()", " ").split())
         (conflict,) = [event for event in runs.kinds(run_events.BranchMerged) if event.conflicts]
         assert conflict.conflicts == ("words.py",)
@@ -279,7 +279,7 @@ class TestWorkers:
 
     def test_a_run_in_its_own_worktree_leaves_the_checkout_alone(self, runs):
         ended = runs.run(has_worktree=True)
-        assert ended.why == "complete"
+        assert ended.why == "unproven"
         assert runs.repo.files() == ["readme.md"]
         (branch,) = ended.kept
         assert runs.repo.files(branch) == ["one.py", "readme.md", "two.py"]
@@ -332,4 +332,4 @@ def test_a_run_whose_output_nobody_reads_any_more_stops_and_holds_nothing(runs):
     process.wait(timeout=60)
     assert b"E_INTERNAL" not in errors, errors
     assert runs.holders() == set()
-    assert runs.run(TWO, name="words").why == "complete"
+    assert runs.run(TWO, name="words").why == "unproven"

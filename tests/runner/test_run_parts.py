@@ -27,7 +27,7 @@ def run(repo: Repository, tmp_path, monkeypatch):
     monkeypatch.setenv("BN_USER", "ann")
     repo.commit("spec", {"spec.md": TWO})
 
-    def run(*words: str, code: int = 0) -> list[dict]:
+    def run(*words: str, code: int = 3) -> list[dict]:
         done = forked_bn.run(
             [BN, "run", "spec.md", "--agent", shlex.join(DEMO_AGENT), "--approve", "all", "--json", *words],
             cwd=repo.path, timeout=110,
@@ -123,7 +123,7 @@ def test_work_that_was_done_but_not_merged_when_the_run_was_killed_is_merged_by_
     happened = run("--workers", "2")
     assert [one["outcome"] for one in happened if one["event"] == "attempt_ended"] == ["done"]
     assert not [one for one in happened if one["event"] == "agent_started"], "the agent had done all of it"
-    assert (happened[-1]["why"], happened[-1].get("kept", [])) == ("complete", [])
+    assert (happened[-1]["why"], happened[-1].get("kept", [])) == ("unproven", [])
     assert "one.py" in repo.files("main")
     assert repo.status == ""
 

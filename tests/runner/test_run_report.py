@@ -149,7 +149,7 @@ else:
     agent.call("iteration-summary", summary={HOSTILE!r})
     agent.cost(1.0, "<b>|`x")
 """
-    assert play.run(script, auto_commit=True).why == "complete"
+    assert play.run(script, auto_commit=True).why == "unproven"
     with open_store(play.runs.project) as store, store.write(by=Actor("eve")) as tx:
         questions.ask(tx, task, HOSTILE, blocking=False)
         attention.open_entry(tx, "permission", HOSTILE, body=HOSTILE, run=runs.find(tx, "words").id)
@@ -195,7 +195,7 @@ def test_a_run_under_way_has_a_report(play):
             seen.append(report(play))
 
     script = "agent.write(agent.task, 'x')\nagent.done()"
-    assert play.run(script, workers=2, on=look).why == "complete"
+    assert play.run(script, workers=2, on=look).why == "unproven"
     assert "**under way**" in seen[0]
     assert "1 closed, 1 open" in seen[0]
     after = report(play)
@@ -205,14 +205,14 @@ def test_a_run_under_way_has_a_report(play):
 
 def test_changes_that_are_not_here_are_said_to_be_elsewhere(play, tmp_path):
     play.add(NewTask(title="Write one"))
-    assert play.run("agent.write('one', 'x')\nagent.done()", auto_commit=True).why == "complete"
+    assert play.run("agent.write('one', 'x')\nagent.done()", auto_commit=True).why == "unproven"
     shutil.rmtree(play.runs.repo.path / ".git")
     assert "this folder is not in a git repository" in report(play)
 
 
 def test_commits_of_another_machine_are_not_invented(play):
     play.add(NewTask(title="Write one"))
-    assert play.run("agent.write('one', 'x')\nagent.done()", auto_commit=True).why == "complete"
+    assert play.run("agent.write('one', 'x')\nagent.done()", auto_commit=True).why == "unproven"
     with open_store(play.runs.project) as store, store.write(by=PERSON) as tx:
         tx.run("update run set base = ?, head = ?", "1" * 40, "2" * 40)
         tx.run("update session set place = ?", "elsewhere:/home/ann/words")
@@ -222,7 +222,7 @@ def test_commits_of_another_machine_are_not_invented(play):
 def test_work_that_is_not_in_the_branch_of_the_person_is_named(play):
     play.add(NewTask(title="Write one"))
     ended = play.run("agent.write('one', 'x')\nagent.done()", has_worktree=True)
-    assert ended.why == "complete"
+    assert ended.why == "unproven"
     text = report(play)
     assert "Not in your branch: `bn/words/run`" in text
     assert "on the branch `bn/words/run`" in text
@@ -230,13 +230,13 @@ def test_work_that_is_not_in_the_branch_of_the_person_is_named(play):
 
 def test_what_is_not_committed_is_named(play):
     play.add(NewTask(title="Write one"))
-    assert play.run("agent.write('one.txt', 'x')\nagent.done()").why == "complete"
+    assert play.run("agent.write('one.txt', 'x')\nagent.done()").why == "unproven"
     assert "Not committed, in the folder of the project:\n\n- `one.txt`" in report(play)
 
 
 def test_a_page_is_written_to_a_file(play, tmp_path):
     play.add(NewTask(title="Write one"))
-    assert play.run("agent.done()").why == "complete"
+    assert play.run("agent.done()").why == "unproven"
     path = tmp_path / "words.html"
     report(play, "words", "--html", str(path))
     check_page(path.read_text())

@@ -86,7 +86,7 @@ def test_planning_attempts_a_kill_and_a_resume_are_counted_once(shared_play):
         process.communicate(timeout=60)
     again = play.runs.command(*words)
     _, errors = again.communicate(timeout=110)
-    assert again.returncode == 0, errors
+    assert again.returncode == 3, errors
     assert spending(play, "task") == {
         "planning": (1, 100, {"USD": 0.25}),
         "Write one": (2, 1000, {"USD": 0.5 + 0.125 + 1.0}),
@@ -104,7 +104,7 @@ def test_workers_at_the_same_time_add_up(shared_play):
     play = shared_play
     play.add(*(NewTask(title=f"Write {word}") for word in ("one", "two", "three", "four")))
     ended = play.run("agent.write(agent.task, 'x')\nagent.done()\nagent.cost(0.5)\nagent.tokens(10)", workers=3)
-    assert (ended.why, ended.cost, ended.tokens) == ("complete", 2.0, 40)
+    assert (ended.why, ended.cost, ended.tokens) == ("unproven", 2.0, 40)
     assert list(spending(play, "task").values()) == [(1, 10, {"USD": 0.5})] * 4
     assert total(play).cost == {"USD": 2.0}
 
@@ -125,7 +125,7 @@ agent.cost(4.0)
 agent.done()
 """
     ended = play.run(script, control=FastControl())
-    assert (ended.why, ended.cost) == ("complete", 6.0)
+    assert (ended.why, ended.cost) == ("unproven", 6.0)
     assert total(play).cost == {"USD": 6.0}
 
 
@@ -141,7 +141,7 @@ agent.cost(0.75)
 agent.done()
 """
     ended = play.run(script, control=FastControl())
-    assert (ended.why, ended.cost) == ("complete", 2.75)
+    assert (ended.why, ended.cost) == ("unproven", 2.75)
 
 
 def test_what_an_interrupted_attempt_cost_counts_once_for_its_task(play):
@@ -154,13 +154,13 @@ if agent.times("turn") == 1:
 agent.done()
 """
     ended = play.run(script, control=FastControl(), task_budget=RunBudget(cost=5.0))
-    assert (ended.why, play.status(task)) == ("complete", "done")
+    assert (ended.why, play.status(task)) == ("unproven", "done")
 
 
 def test_a_cost_that_nobody_reported_is_not_zero(play):
     play.add(NewTask(title="Write one"), NewTask(title="Write two"))
     script = "agent.done()\nif agent.title == 'Write one': agent.cost(0.0)"
-    assert play.run(script).why == "complete"
+    assert play.run(script).why == "unproven"
     assert spending(play, "task") == {"Write one": (1, None, {"USD": 0.0}), "Write two": (1, None, {})}
     shown = forked_bn.run(
         [forked_bn.BN, "cost", "words", "-H"], stdin=b"", timeout=60, cwd=play.runs.repo.path
@@ -172,7 +172,7 @@ def test_a_cost_that_nobody_reported_is_not_zero(play):
 def test_currencies_are_not_added_to_each_other(play):
     play.add(NewTask(title="Write one"), NewTask(title="Write two"))
     script = "agent.done()\nagent.cost(1.0, 'EUR' if agent.title == 'Write one' else 'USD')"
-    assert play.run(script).why == "complete"
+    assert play.run(script).why == "unproven"
     assert total(play).cost == {"EUR": 1.0, "USD": 1.0}
 
 
@@ -181,7 +181,7 @@ def test_the_time_of_a_run_and_its_budget_are_kept_with_it(play):
     script = "agent.done()\nagent.cost(1.0)\nagent.tokens(2500)"
     first = play.run(script, budget=RunBudget(iterations=1))
     again = play.run(script, budget=RunBudget(cost=4.0, tokens=10_000))
-    assert (first.why, again.why) == ("budget", "complete")
+    assert (first.why, again.why) == ("budget", "unproven")
     with open_store(play.runs.project) as store, store.read() as tx:
         run = store_runs.find(tx, "words")
         used = {one.kind: (one.used, one.limit) for one in list_budget_use(tx, run)}
@@ -191,7 +191,7 @@ def test_the_time_of_a_run_and_its_budget_are_kept_with_it(play):
 
 def test_days_and_the_time_since_choose_what_counts(play):
     play.add(NewTask(title="Write one"))
-    assert play.run("agent.done()\nagent.cost(1.0)").why == "complete"
+    assert play.run("agent.done()\nagent.cost(1.0)").why == "unproven"
     (line,) = bn(play, "cost", "--by", "day")["lines"]
     assert line["cost"] == {"USD": 1.0}
     assert bn(play, "cost", "--by", "model")["lines"][0]["key"] == "(not named)"

@@ -58,7 +58,7 @@ class TestPause:
             assert run.bn("session", "resume", said["run"])["done"] == "the run words goes on"
             run.until("steered", kind="resume", by="ann")
             assert run.kinds().count("iteration_started") == 1
-            run.until("run_ended", why="complete")
+            run.until("run_ended", why="unproven")
 
     def test_it_lasts_over_a_kill_and_the_next_process_says_so(self, play):
         add(play, "one")
@@ -72,7 +72,7 @@ class TestPause:
             waiting = run.until("waiting")
             assert waiting["why"] == "the run is paused; let it go on with: bn session resume words"
             run.bn("session", "resume", "words")
-            run.until("run_ended", why="complete")
+            run.until("run_ended", why="unproven")
 
     def test_a_pause_at_the_terminal_is_one_for_all_and_can_be_ended_from_elsewhere(self, play):
         add(play, "one", "two")
@@ -100,7 +100,7 @@ class TestPause:
         play.flag("go")
         ended = play.run(WAITS, on=on)
         beside.join(60)
-        assert (ended.why, resumed) == ("complete", [True])
+        assert (ended.why, resumed) == ("unproven", [True])
         assert [(one.kind, one.by) for one in play.runs.kinds(run_events.RunSteered)] == [("resume", "ann")]
 
 
@@ -113,7 +113,7 @@ class TestMessage:
             assert said["done"] == f"the agent of {said['sessions'][0]} will read it after this turn"
             run.until("steered", kind="message", text="Use tabs, not spaces")
             play.flag("go")
-            run.until("run_ended", why="complete")
+            run.until("run_ended", why="unproven")
         assert play.kept("prompt")[1] == "Use tabs, not spaces"
 
     def test_one_of_several_agents_is_spoken_to_by_its_session(self, play):
@@ -124,7 +124,7 @@ class TestMessage:
             run.bn("session", "message", sessions["words/2"], "Only for you")
             assert run.until("steered", kind="message")["worker"] == 2
             play.flag("go")
-            run.until("run_ended", why="complete")
+            run.until("run_ended", why="unproven")
         assert [one for one in play.kept("prompt") if "Only for you" in one] == ["Only for you"]
         told = [one for one in run.told if one["event"] == "prompted" and one["text"] == "Only for you"]
         assert [one["worker"] for one in told] == [2]
@@ -138,7 +138,7 @@ class TestMessage:
             run.until("steered", kind="message")
             run.until("steered", kind="message")
             play.flag("go")
-            run.until("run_ended", why="complete")
+            run.until("run_ended", why="unproven")
         assert play.kept("prompt").count("For all") == 2
 
 
@@ -157,7 +157,7 @@ class TestStop:
         assert error["hint"] == "resume it: bn run --resume --name words"
         assert play.status(task) == "pending"
         play.flag("go")
-        assert play.run(WAITS, is_resumed=True).why == "complete"
+        assert play.run(WAITS, is_resumed=True).why == "unproven"
 
     def test_it_says_so_when_the_run_has_not_stopped_yet(self, play):
         add(play, "one")
@@ -178,7 +178,7 @@ class TestStop:
             assert not done.json["has_stopped"]
             run.process.kill()
         play.flag("go")
-        assert play.run(WAITS).why == "complete"
+        assert play.run(WAITS).why == "unproven"
 
 
 class TestWhoMay:
@@ -186,7 +186,7 @@ class TestWhoMay:
     def test_a_run_that_is_not_running_is_named_with_how_to_resume_it(self, play, words):
         add(play, "one")
         play.flag("go")
-        assert play.run("agent.done()").why == "complete"
+        assert play.run("agent.done()").why == "unproven"
         bn = RunningCommand(play.runs, "--help").__enter__()
         with bn:
             error = bn.bn.fails("session", *words.split())
@@ -210,7 +210,7 @@ agent.done()
 
         os.environ["BN_PASS_ENV"], os.environ["BN_PROGRAM"] = "BN_PROGRAM", BN
         try:
-            assert play.run(script).why == "complete"
+            assert play.run(script).why == "unproven"
         finally:
             del os.environ["BN_PASS_ENV"], os.environ["BN_PROGRAM"]
         assert play.kept("refused") == ["E_PERSON_NEEDED"] * 5

@@ -99,7 +99,7 @@ def test_an_agent_of_a_run_and_the_hooks_of_git(tmp_path, seen, monkeypatch):
         [BN, "run", "words.md", "--agent", agent, "--auto-commit"],
         cwd=repo.path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=110, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, done.stderr  # nothing checks the words
     agents = [env for env in check_clean(seen, at_least=3) if "BN_SESSION" in env]
     assert agents
     for env in agents:

@@ -6,7 +6,9 @@ import pytest
 
 from binnacle.errors import InvalidInput, NotFound, Refused
 from binnacle.store import attention, attention_answers, questions, run_messages, runs, sessions
+from binnacle.store.transaction import StoreOutlook
 from binnacle.work.actor import SYSTEM
+from binnacle.work.done_gate import TrustedCheck
 from places import NOW
 from store.verbs import AGENT, ANN, actions, do, put, see
 
@@ -90,6 +92,15 @@ class TestEntries:
         do(store, runs.end, run.id, why="error", said="x", seconds=1.0, by=SYSTEM)
         start_run(store)
         assert see(store, attention.list_open) == []
+
+    def test_one_that_is_not_proven_waits_where_it_could_have_been(self, store, place):
+        run = start_run(store)
+        do(store, runs.end, run.id, why="unproven", said="2 done: 2 only said", seconds=1.0, by=SYSTEM)
+        assert see(store, attention.list_open) == []
+        store = place.open(outlook=StoreOutlook(find_checks=lambda: (TrustedCheck(name="tests"),)))
+        do(store, runs.end, run.id, why="unproven", said="2 done: 2 only said", seconds=1.0, by=SYSTEM)
+        (entry,) = see(store, attention.list_open, run=run.id)
+        assert (entry.title, entry.body) == ("the run words ended: not all of it is proven", "2 done: 2 only said")
 
     @pytest.mark.parametrize("why", ["complete", "interrupted"])
     def test_one_that_is_complete_or_was_stopped_does_not(self, store, why):

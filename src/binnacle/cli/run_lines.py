@@ -18,6 +18,7 @@ from binnacle.runner.run_events import RunEnded, RunEvent
 
 ENDINGS = {
     "complete": ("✓", "green"),
+    "unproven": ("◇", "yellow"),
     "interrupted": ("■", "yellow"),
     "budget": ("■", "yellow"),
     "needs_input": ("?", "magenta"),
@@ -206,7 +207,7 @@ def show_end(ended: RunEnded, screen: Screen) -> None:
     mark, style = ENDINGS[ended.why]
     screen.line(f"{screen.styled(f'{mark} {ended.why}', style)}: {ended.said}")
     rows = [
-        ("tasks", f"{ended.closed} closed, {ended.left} left"),
+        ("tasks", _tasks(ended)),
         ("attempts", _attempts(ended)),
         ("changes", f"{count(ended.commits, 'commit')}, {count(ended.files, 'file change')}" if ended.commits else ""),
         ("took", _took(ended)),
@@ -221,6 +222,10 @@ def show_end(ended: RunEnded, screen: Screen) -> None:
     if ended.hint:
         screen.line(f"{screen.styled('hint:', 'cyan')} {ended.hint}")
     screen.line(screen.styled(f"details: bn session show {ended.name or ended.session}", "dim"))
+
+
+def _tasks(ended: RunEnded) -> str:
+    return f"{ended.proof.describe() or 'none closed'}; {ended.left} left"
 
 
 def _attempts(ended: RunEnded) -> str:

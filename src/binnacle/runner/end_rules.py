@@ -5,8 +5,11 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
+from binnacle.work.closed_count import ClosedCount
+
 EndKind = Literal[
     "complete",
+    "unproven",
     "budget",
     "no_ready_task",
     "stagnation",
@@ -17,7 +20,17 @@ EndKind = Literal[
     "interrupted",
     "error",
 ]
-"""Why a run ended. Only `complete` is a success."""
+"""Why a run ended. Only `complete` is a success.
+
+After both `complete` and `unproven`, nothing is left to be done. `complete` is what was seen to be done; with
+`unproven`, some of it is only said.
+"""
+
+FINISHED: tuple[EndKind, ...] = ("complete", "unproven")
+"""Ends of a run that has done what it can."""
+
+SEE_UNPROVEN = "see what is only said with: bn report"
+GET_CHECKS = "the project has no checks, so nothing can be proven; propose some with: bn check suggest"
 
 MAX_FAILURES = 3
 """Times in a row that an agent may fail in an attempt, and attempts in a row in which it may do so."""
@@ -62,8 +75,8 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
     draft: int = 0
     done: int = 0
     cancelled: int = 0
-    closed_here: int = 0
-    """Closed in the sessions of this run."""
+    closed_here: ClosedCount = ClosedCount()
+    """Those that this run closed, by how well it is known that they are done."""
 
     @property
     def left(self) -> int:
@@ -93,41 +106,54 @@ def count_failures(tasks: Sequence[str], *, has_worked: bool) -> int:
     return len(tasks) if len(set(tasks)) > 1 else 0
 
 
-def find_end_reason(counts: TaskCounts, *, idle: int = 0, failures: int = 0) -> EndReason | None:
+def find_end_reason(
+    counts: TaskCounts, *, idle: int = 0, failures: int = 0, has_checks: bool = True
+) -> EndReason | None:
     """Why the run ends here; None if it continues.
 
-    `idle` counts iterations in a row without a change, `failures` those in which the agent failed.
+    `idle` counts iterations in a row without a change, `failures` those in which the agent failed. `has_checks` says
+    whether the project has checks that a person trusts.
     """
     if counts.given_up:
         return EndReason("aborted", f"the agent gave up: {counts.given_up}", "start over with: bn run --reset")
     is_at_work = counts.ready or counts.in_progress
     if counts.is_complete and not (is_at_work or counts.waiting):  # there may be new tasks since
-        return _check_completed(counts)
+        return _check_completed(counts, has_checks=has_checks)
     if failures >= MAX_FAILURES:
         return EndReason(
             "agent_failing", f"the agent failed {failures} times in a row", "see what it said above, and in its log"
         )
     if not is_at_work:
-        return _nothing_to_do(counts)
+        return _nothing_to_do(counts, has_checks=has_checks)
     if idle >= MAX_IDLE_ITERATIONS:
         said = f"{idle} attempts in a row changed no file, closed no task and asked nothing"
         return EndReason("stagnation", said, "see why with: bn session show; then: bn run --resume")
     return None
 
 
-def _check_completed(counts: TaskCounts) -> EndReason:
+def _check_completed(counts: TaskCounts, *, has_checks: bool) -> EndReason:
     if counts.needs_input:
         return _end_unanswered(counts)
-    if not counts.closed_here:
+    if not counts.closed_here.total:
         return EndReason("no_ready_task", "nothing was done: the session was completed without closing a task")
-    rest = f"; {counts.blocked} blocked" if counts.blocked else ""
-    return EndReason("complete", f"{counts.closed_here} task(s) closed{rest}", "see: bn blocked" if rest else "")
+    return _end_finished(counts, has_checks=has_checks)
 
 
-def _nothing_to_do(counts: TaskCounts) -> EndReason:
+def _end_finished(counts: TaskCounts, *, has_checks: bool) -> EndReason:
+    """The end of a run that has closed tasks and cannot do more."""
+    found = counts.closed_here
+    said = "; ".join(filter(None, (found.describe(), f"{counts.blocked} blocked" if counts.blocked else "")))
+    if not found.done:
+        return EndReason("no_ready_task", f"nothing was done: {said}", "see why with: bn report")
+    if not found.is_proven:
+        return EndReason("unproven", said, SEE_UNPROVEN if has_checks else GET_CHECKS)
+    return EndReason("complete", said, "see: bn blocked" if counts.blocked else "")
+
+
+def _nothing_to_do(counts: TaskCounts, *, has_checks: bool) -> EndReason:
     if not counts.left:
-        if counts.closed_here:
-            return EndReason("complete", f"{counts.closed_here} task(s) closed, none left")
+        if counts.closed_here.total:
+            return _end_finished(counts, has_checks=has_checks)
         hint = "add tasks with: bn task add, or give a specification: bn run SPEC"
         return EndReason("no_ready_task", "nothing was done: there is no open task", hint)
     if counts.needs_input:

@@ -52,6 +52,7 @@ from binnacle.runner import run_events
 from binnacle.runner.attempt import Attempt, AttemptResult
 from binnacle.runner.budget import check_budget
 from binnacle.runner.end_rules import (
+    FINISHED,
     EndKind,
     EndReason,
     TaskCounts,
@@ -206,7 +207,8 @@ class RunLoop:
         """Waits until an attempt ends or the work changes; ends the run if there is nothing to wait for."""
         if not self._busy and self._end_reason is None:
             counts = await self._context.store.count_tasks(self._ids)
-            if reason := find_end_reason(counts, idle=self._idle):
+            has_checks = await self._context.store.has_checks()
+            if reason := find_end_reason(counts, idle=self._idle, has_checks=has_checks):
                 self._end_with(reason)
                 return
             if not counts.ready:
@@ -273,7 +275,7 @@ class RunLoop:
         store = self._context.store
         with self._ending_with_errors():
             await self._watch.report_changes()
-        if reason.why == "complete":
+        if reason.why in FINISHED:
             await store.complete_sessions(self._ids, reason.said)
         await store.release_tasks(self._ids, reason.said)
         counts, results = await store.count_tasks(self._ids), await store.read_results()
@@ -292,7 +294,8 @@ class RunLoop:
             commits=results.commits,
             files=results.files,
             waiting=tuple(map(run_events.describe_question, results.questions)),
-            closed=counts.closed_here,
+            closed=counts.closed_here.total,
+            proof=counts.closed_here,
             left=counts.left,
             seconds=round(self._sync.seconds, 1),
             tokens=self._context.spent.tokens,

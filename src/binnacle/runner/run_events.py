@@ -6,6 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from binnacle.runner.end_rules import EndKind
+from binnacle.work.closed_count import ClosedCount
 from binnacle.work.report import Question
 from binnacle.work.run import AttemptOutcome, AttentionKind
 
@@ -241,7 +242,10 @@ class RunEnded(RunEvent, frozen=True, kw_only=True, tag="run_ended"):
     """Files that they changed."""
 
     closed: int = 0
-    """Tasks that were closed in the session."""
+    """Tasks that this run closed."""
+
+    proof: ClosedCount = ClosedCount()
+    """The same, by how well it is known that they are done."""
 
     left: int = 0
     """Tasks that are not closed."""

@@ -13,7 +13,18 @@ from typing import NamedTuple, TypeVar
 from binnacle.errors import StoreLost, StoreUnreachable, TimedOut
 from binnacle.runner.end_rules import TaskCounts
 from binnacle.runner.run_control import RunControl, RunStopped
-from binnacle.store import abandoned_work, attempts, comments, leases, run_planning, runs, sessions, task_moves, tasks
+from binnacle.store import (
+    abandoned_work,
+    attempts,
+    comments,
+    leases,
+    run_planning,
+    runs,
+    sessions,
+    task_moves,
+    task_requirements,
+    tasks,
+)
 from binnacle.store.attempts import AttemptEnd, ClaimedAttempt, Spending
 from binnacle.store.run_planning import BegunPlanning, PlanningState
 from binnacle.store.store import Store
@@ -104,6 +115,10 @@ class RunStore:
     async def count_tasks(self, session_ids: Sequence[str]) -> TaskCounts:
         """The tasks of the run, by state."""
         return await self.read(lambda tx: _count_tasks(tx, self.run, self.feature, session_ids))
+
+    async def has_checks(self) -> bool:
+        """Whether the project has checks that a person trusts."""
+        return await self.read(task_requirements.has_checks)
 
     async def planning_state(self) -> PlanningState:
         """How far the planning is, on whatever machine."""
@@ -328,16 +343,7 @@ def _count_tasks(tx: Reader, run: str, feature: str | None, session_ids: Sequenc
         draft=count_of("draft"),
         done=count_of("done"),
         cancelled=count_of("cancelled"),
-        closed_here=_closed_in(tx, run),
-    )
-
-
-def _closed_in(tx: Reader, run: str) -> int:
-    """The tasks that were closed in a run, on whatever machine."""
-    return tx.count(
-        "select count(distinct entity_id) from event where entity = 'task' and action in ('done', 'cancelled') "
-        "and session in (select id from session where run = ?)",
-        run,
+        closed_here=run_results.count_closed_tasks(tx, run),
     )
 
 

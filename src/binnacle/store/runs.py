@@ -7,6 +7,7 @@ from binnacle.store import attention
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
 from binnacle.store.table import Table, placeholders
+from binnacle.store.task_requirements import has_checks
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.run import RunId, RunRecord
 from binnacle.work.session import SessionRecord
@@ -51,10 +52,10 @@ def find(tx: Reader, text: str) -> RunRecord:
     return found
 
 
-def find_names(tx: Reader, ids: Sequence[str]) -> dict[str, str]:
-    """The names of runs, by id."""
-    rows = tx.rows(f"select id, name from run where id in {placeholders(ids)}", *ids) if ids else ()
-    return {row[0]: row[1] for row in rows}
+def find_ends(tx: Reader, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The names of runs and why they ended, by id."""
+    rows = tx.rows(f"select id, name, why from run where id in {placeholders(ids)}", *ids) if ids else ()
+    return {row[0]: (row[1], row[2]) for row in rows}
 
 
 def find_newest(tx: Reader, name: str) -> RunRecord | None:
@@ -90,13 +91,15 @@ SILENT_ENDS = ("complete", "interrupted")
 def end(tx: Writer, run_id: str, *, why: str, said: str, seconds: float, session: str | None = None) -> RunRecord:
     """Notes that a run has ended on this machine, why, and how long it took this time.
 
-    Any other end than `SILENT_ENDS` waits for a person. `session` is one of this machine's.
+    Any other end than `SILENT_ENDS` waits for a person, but what nothing in the project can prove does not. `session`
+    is one of this machine's.
     """
     add_seconds(tx, run_id, seconds)
     run = update(tx, run_id, status="ended", why=why, said=said, ended_at=tx.now)
     tx.record("run", run.id, "ended", {"why": why, "said": said[:200]})
-    if why not in SILENT_ENDS:
-        attention.open_entry(tx, "ended", f"the run {run.name} ended: {why}", body=said, run=run.id, session=session)
+    if why not in SILENT_ENDS and (why != "unproven" or has_checks(tx)):
+        how = "not all of it is proven" if why == "unproven" else why
+        attention.open_entry(tx, "ended", f"the run {run.name} ended: {how}", body=said, run=run.id, session=session)
     return run
 
 

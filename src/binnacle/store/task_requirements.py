@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from binnacle.errors import Hint, NextStep, PersonNeeded, Unproven
+from binnacle.errors import ConfigError, Hint, NextStep, PersonNeeded, Unproven
 from binnacle.store import evidence, reviews
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.done_gate import (
@@ -44,6 +44,14 @@ def find_requirements(tx: Reader, task: TaskFields, *, parts: Sequence[Task] = (
 def find_acceptance(tx: Reader, task_id: str, needs: TaskRequirements, proof: DoneProof) -> Acceptance:
     """Who accepted exactly the tree of a proof, by the number of reviewers that is asked for now."""
     return reviews.find_acceptance(tx, task_id, proof.reviewed_tree, reviewers=needs.reviews.reviewers)
+
+
+def has_checks(tx: Reader) -> bool:
+    """Whether a person trusts checks of the project. A file of checks that cannot be read has some."""
+    try:
+        return bool(tx.outlook.find_checks())
+    except ConfigError:
+        return True
 
 
 def check_proof(tx: Writer, task: Task, needs: TaskRequirements, proof: DoneProof | None) -> EvidenceLevel:

@@ -30,7 +30,8 @@ RUN = Group("run")
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 APPROVE = ("ask", "edits", "all", "none")
-INTERRUPTED = 130
+EXIT_CODES = {"complete": 0, "unproven": 3, "interrupted": 130}
+"""Exit codes of a run by how it ended; 1 for any other end."""
 
 
 def _ended(answer: RunEnded, screen: Screen) -> None:
@@ -89,7 +90,7 @@ def run(context: Context, args: Namespace) -> RunEnded | None:
         asyncio.Runner() as runner,
     ):
         ended = runner.run(_drive(context, args, wanted))
-    context.exit_code = 0 if ended.why == "complete" else INTERRUPTED if ended.why == "interrupted" else 1
+    context.exit_code = EXIT_CODES.get(ended.why, 1)
     return None if context.asked == "json" else ended
 
 

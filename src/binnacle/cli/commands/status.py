@@ -107,16 +107,23 @@ def _show_attention(entry: OpenAttention, screen: Screen) -> None:
     screen.line(f"{screen.styled('!', 'magenta')} {what}{about}: {entry.title}")
     lines = entry.body.splitlines()
     screen.block("\n".join(lines[:MAX_BODY_LINES] + (["…"] if len(lines) > MAX_BODY_LINES else [])), indent=4)
-    screen.line(f"  {'resume it' if entry.kind == 'ended' else 'answer'} with: {entry.answer_with}")
+    screen.line(f"  {_name_answer(entry)} with: {entry.answer_with}")
     if entry.kind == "ended":
         screen.line(f"  or, if you have seen it: bn session answer {entry.id}")
 
 
-def _waiting(entry: Attention, names: dict[str, str]) -> OpenAttention:
+def _name_answer(entry: OpenAttention) -> str:
+    if entry.kind != "ended":
+        return "answer"
+    return "resume it" if entry.answer_with.startswith("bn run ") else "see what is only said"
+
+
+def _waiting(entry: Attention, ends: dict[str, tuple[str, str]]) -> OpenAttention:
     """What waits, with how to answer it."""
     how = f"bn session answer {entry.id} {'|'.join(entry.options) or 'TEXT'}"
     if entry.kind == "ended":
-        how = f"bn run --resume --name {names.get(entry.run or '', 'NAME')}"
+        name, why = ends.get(entry.run or "", ("NAME", ""))
+        how = f"bn report {name}" if why == "unproven" else f"bn run --resume --name {name}"
     return OpenAttention(
         id=entry.id,
         kind=entry.kind,
@@ -192,13 +199,13 @@ def status(context: Context, args: Namespace) -> StatusAnswer:  # noqa: ARG001
         blocked, _ = tasks.list_blocked(tx, limit=MAX_SHOWN_TASKS)
         asked, _ = questions.list_questions(tx, limit=MAX_SHOWN_TASKS)
         others = [one for one in attention.list_open(tx) if one.question is None][:MAX_SHOWN_TASKS]
-        names = runs.find_names(tx, [one.run for one in others if one.run])
+        ends = runs.find_ends(tx, [one.run for one in others if one.run])
     project = context.project
     return StatusAnswer(
         project=project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
         repo=project.repo,
         questions=[_asked(question) for question in asked],
-        attention=[_waiting(entry, names) for entry in others],
+        attention=[_waiting(entry, ends) for entry in others],
         not_trusted=_not_trusted(context),
         overview=counts,
         in_progress=[brief(task) for task in working],

@@ -6,6 +6,7 @@ from binnacle.store.attempts import COUNTED
 from binnacle.store.questions import OPEN, QUESTIONS
 from binnacle.store.table import placeholders
 from binnacle.store.transaction import Reader
+from binnacle.work.closed_count import ClosedCount, count_closed
 from binnacle.work.report import Question
 
 _IN_RUN = "session in (select id from session where run = ?)"
@@ -39,3 +40,16 @@ def read_results(tx: Reader, run_id: str, *, most_questions: int = 5) -> RunResu
     return RunResults(
         int(row[0] or 0), int(row[1] or 0), int(row[2] or 0), QUESTIONS.select(tx, where, run_id, most_questions)
     )
+
+
+def count_closed_tasks(tx: Reader, run_id: str) -> ClosedCount:
+    """The tasks that are closed and that a run closed or has tried, on whatever machine."""
+    closed = f"select entity_id from event where entity = 'task' and action in ('done', 'cancelled') and {_IN_RUN}"
+    tried = f"select task_started from iteration where {_IN_RUN}"
+    rows = tx.rows(
+        "select status, evidence_level, count(*) from task where status in ('done', 'cancelled') "
+        f"and (id in ({closed}) or id in ({tried})) group by status, evidence_level",
+        run_id,
+        run_id,
+    )
+    return count_closed((row[0], row[1], row[2]) for row in rows)
