@@ -199,7 +199,7 @@ def test_a_run_under_way_has_a_report(play):
     assert "**under way**" in seen[0]
     assert "1 closed, 1 open" in seen[0]
     after = report(play)
-    assert "**complete:" in after
+    assert "**unproven: 2 done: 2 only said**" in after
     assert "2 files, 2 insertions" in after
 
 
