@@ -5,6 +5,7 @@
     ├─ baselines           the reports of bases, kept by tree, definition and environment
     ├─ base_comparison     rules that compare a change with its base, test by test
     ├─ change_files        the files of a change, as git has them
+    │    └─ check_programs      which of them decide what a check runs
     ├─ exclusive_lock      for checks that may not run at once
     ├─ check_conclusion    the result, with its log
     └─ single_run          one run of a check

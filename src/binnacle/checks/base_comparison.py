@@ -22,7 +22,8 @@ def compare_base_tests(base: TestReport | None, run: CheckRun) -> list[ChangeFin
     if run.report is None or not run.report.has_ids or base is None:
         if run.exit == 0 and not run.fault:
             return []
-        return [ChangeFinding(kind="base_test_fails", path="", text=run.fault or describe_exit(run.exit))]
+        said = run.fault or describe_exit(run.exit)
+        return [ChangeFinding(kind="base_test_fails", path="all", text=f"as it is on the base, it fails: {said}")]
     passed, failed = frozenset(run.report.passed), frozenset(run.report.failed)
     return [
         *name_tests("base_test_fails", [one for one in base.passed if one in failed], "as it is on the base, it fails"),

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from binnacle.checks.check_programs import is_run_by
 from binnacle.checks.clean_checkout import CheckRoom
 from binnacle.git.command import Git
+from binnacle.work.check import Check
 from binnacle.work.gaming import MAX_FILE_CHARACTERS, ChangedFile, belongs_to_tests, classify_path
 
 MAX_MEASURED_FILES = 2000
@@ -48,25 +50,31 @@ async def _read(git: Git, commit: str, path: str) -> str | None:
     size = await git.run("cat-file", "-s", name)
     if size.code or int(size.line or 0) > MAX_FILE_CHARACTERS:
         return None
+    found = await git.run("cat-file", "blob", name)
     with suppress(UnicodeDecodeError):
-        return (await git.ask("cat-file", "blob", name)).out.decode()
+        return found.out.decode() if found.code == 0 else None  # a commit of another repository is no text
     return None
 
 
-def changes_tests(changes: Sequence[CommitChange]) -> bool:
+def changes_tests(changes: Sequence[CommitChange], check: Check) -> bool:
     """Whether a change touches tests that were there, or what runs them. New tests alone change nothing."""
     return any(
-        belongs_to_tests(path) and (status != "A" or classify_path(path) == "runner") for path, status in changes
+        is_run_by(check, path) or (belongs_to_tests(path) and (status != "A" or classify_path(path) == "runner"))
+        for path, status in changes
     )
 
 
-async def lay_tests_over(room: CheckRoom, changes: Sequence[CommitChange], *, source: str, is_back: bool) -> None:
+def select_tests(changes: Sequence[CommitChange], check: Check) -> list[CommitChange]:
+    """Those changes of a check's tests, and of what runs them."""
+    return [one for one in changes if belongs_to_tests(one.path) or is_run_by(check, one.path)]
+
+
+async def lay_tests_over(room: CheckRoom, tests: Sequence[CommitChange], *, source: str, is_back: bool) -> None:
     """Gives a checkout the tests of another commit.
 
     `is_back` if `source` is the base and the checkout has the change, so that what the change added goes.
     """
     gone = "A" if is_back else "D"
-    tests = [one for one in changes if belongs_to_tests(one.path)]
     for path, _ in (one for one in tests if one.status == gone):
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(room.tree, path))

@@ -19,7 +19,7 @@ from contextlib import nullcontext
 
 from binnacle.checks.base_comparison import compare_base_tests, find_missing_tests, shows_bug
 from binnacle.checks.baselines import BaselineCache, BaseReport
-from binnacle.checks.change_files import changes_tests, lay_tests_over
+from binnacle.checks.change_files import changes_tests, lay_tests_over, select_tests
 from binnacle.checks.check_conclusion import CheckCourse, conclude
 from binnacle.checks.check_subject import CheckSubject, find_subject
 from binnacle.checks.clean_checkout import CheckRoom
@@ -102,7 +102,7 @@ class CheckRunner:
             await self._run_again(subject, course, quarantined)
         if first.run.report is not None:
             course.findings += find_missing_tests(first.run.report, course.base_report)
-        if course.judged.verdict == "pass" and changes_tests(subject.changes):
+        if course.judged.verdict == "pass" and changes_tests(subject.changes, subject.check):
             await self._run_base_tests(subject, course)
         if course.judged.verdict == "pass" and is_bug:
             await self._run_new_tests_on_base(subject, course)
@@ -130,7 +130,8 @@ class CheckRunner:
 
     async def _run_base_tests(self, subject: CheckSubject, course: CheckCourse) -> None:
         async def put_back(room: CheckRoom) -> None:
-            await lay_tests_over(room, subject.changes, source=subject.base, is_back=True)
+            tests = select_tests(subject.changes, subject.check)
+            await lay_tests_over(room, tests, source=subject.base, is_back=True)
 
         seen = await self._runs.run(
             subject, "running the base's tests on the new code", subject.commit, change=put_back
@@ -144,7 +145,8 @@ class CheckRunner:
             return
 
         async def bring_tests(room: CheckRoom) -> None:
-            await lay_tests_over(room, subject.changes, source=subject.commit, is_back=False)
+            tests = select_tests(subject.changes, subject.check)
+            await lay_tests_over(room, tests, source=subject.commit, is_back=False)
 
         seen = await self._runs.run(subject, "running the new tests on the base", subject.base, change=bring_tests)
         course.logs.append(("the new tests on the base", seen.log))

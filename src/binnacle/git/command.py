@@ -59,8 +59,12 @@ _QUIET = {
     "GIT_MERGE_AUTOEDIT": "no",
     "GIT_PAGER": "cat",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": os.devnull,
     "LC_ALL": "C",
 }
+"""Also: history as it is, whatever an agent has git show in place of it (`git replace`, grafts)."""
+
 _SETTINGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false")
 """Options without which git leaves background processes."""
 

@@ -39,7 +39,14 @@ from binnacle.work.done_gate import (
     is_concerned,
 )
 from binnacle.work.evidence import Evidence
-from binnacle.work.gaming import ChangeFinding, PolicyDecision, decide_policy, describe_finding, measure_change
+from binnacle.work.gaming import (
+    ChangeFinding,
+    PolicyDecision,
+    decide_policy,
+    describe_finding,
+    measure_change,
+    sort_findings,
+)
 from binnacle.work.ids import TaskId
 from binnacle.work.review_policy import ReviewNeed, find_untouched
 from binnacle.work.task import Task
@@ -310,7 +317,7 @@ def _make_evidence(
     named: Sequence[str],
 ) -> Evidence:
     """A result as it is kept: with what the change as a whole does to what judges it."""
-    findings = (*opened.findings, *result.findings)
+    findings = tuple(sort_findings((*opened.findings, *result.findings)))
     first = [one for one in result.passed if any(one.endswith(test) for test in named)]
     return Evidence(
         id="",

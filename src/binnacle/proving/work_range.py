@@ -44,6 +44,8 @@ async def find_work_range(folder: str, starts: Sequence[str]) -> WorkRange:
         return WorkRange(folder, commit, "", uncommitted)
     fresh = (await git.ask("rev-list", "--count", commit, "--not", *known)).line
     base = commit if fresh == "0" else await _find_nearest(git, commit, known)
+    if base != commit and await _is_gone(git, commit, starts):
+        base = starts[0]
     return WorkRange(folder, commit, base, uncommitted)
 
 
@@ -58,6 +60,27 @@ async def _find_nearest(git: Git, commit: str, starts: Sequence[str]) -> str:
         if fewest < 0 or between < fewest:
             nearest, fewest = common.line, between
     return nearest
+
+
+async def _is_gone(git: Git, commit: str, starts: Sequence[str]) -> bool:
+    """Whether the commit from which the work began was taken out of history, as by `git commit --amend`.
+
+    The change is then compared with that commit itself, so that nothing gets lost that was only there. Work that was
+    left behind on another branch is not gone.
+    """
+    start = starts[0]
+    if (await git.run("cat-file", "-e", f"{start}^{{commit}}")).code or await _has(git, commit, start):
+        return False
+    if not (await git.ask("for-each-ref", "--contains", start, "refs/heads", "refs/remotes")).line:
+        return True
+    mains = [one for one in MAIN_BRANCHES if (await git.run("rev-parse", "--verify", "--quiet", one)).code == 0]
+    was_main = len(starts) == 1 and bool(mains)
+    return was_main and not any([await _has(git, one, start) for one in mains])
+
+
+async def _has(git: Git, commit: str, other: str) -> bool:
+    """Whether a commit is in the history of another, or is it."""
+    return (await git.run("merge-base", "--is-ancestor", other, commit)).code == 0
 
 
 async def find_base(git: Git, commit: str) -> str:

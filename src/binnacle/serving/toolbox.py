@@ -68,11 +68,12 @@ class SessionToolbox:
         self._project = project
         self._terms = terms
         self._first = first
-        self._access = open_access(project, workspace=start, is_served=True)
+        workspace = start or project.repo
+        self._access = open_access(project, workspace=workspace, is_served=True)
         self._closing = BackgroundClosing(
             project,
             self._access,
-            workspace=start or project.repo,
+            workspace=workspace,
             patience=project.settings.number("checks.answer_seconds"),
         )
         self._access.done_requests = self._closing

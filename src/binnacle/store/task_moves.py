@@ -368,7 +368,8 @@ def _move(tx: Writer, task: Task, status: Status, action: str, *, note: str = ""
         reviews.withdraw(tx, task.id)
     if opening:
         columns |= UNPROVEN
-        work_starts.forget(tx, task.id)
+        if task.status == "done":  # else the work goes on: whoever cancels a task and opens it again hides nothing
+            work_starts.forget(tx, task.id)
     TASKS.update(tx, {"status": status, **UNCLAIMED, "updated_at": tx.now, **columns}, "id = ?", task.id)
     reason = note or columns.get("closed_reason")
     said = {"reason": reason} if reason else {}

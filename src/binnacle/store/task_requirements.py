@@ -134,6 +134,20 @@ def _names_of_checks(needs: TaskRequirements) -> list[str]:
     return [*(one.name for one in needs.checks), *(f"test {test}" for test in needs.tests)]
 
 
+def check_adoption(tx: Writer, part: Task, whole: Task, *, parts: Sequence[Task]) -> None:
+    """Refuses an agent's making of a finished task a part of one that would then need no change of its own.
+
+    Raises:
+        PersonNeeded: it would.
+    """
+    if tx.by.kind != "agent":
+        return
+    before = find_requirements(tx, whole, parts=parts)
+    if before.needs_change and not find_requirements(tx, whole, parts=(*parts, part)).needs_change:
+        step = NextStep("change it", f"task update {part.id}", for_person=True)
+        raise PersonNeeded(f"only a person may make {part.id}, which is done, a part of {whole.id}", hint=step)
+
+
 def _checks_of_feature(tx: Reader, feature: str | None) -> tuple[str, ...]:
     if feature is None:
         return ()

@@ -291,6 +291,8 @@ def update(tx: Writer, text: str, changes: Mapping[str, Any], *, fence: int | No
     if not fields:
         return task
     task_requirements.check_weaker(tx, task, fields)
+    if whole := fields.get("parent"):
+        task_requirements.check_adoption(tx, task, get(tx, whole), parts=list_parts(tx, whole))
     feature_names.check_exist(tx, "feature", {fields.get("feature")})
     feature_names.check_exist(tx, "discipline", {fields.get("discipline")})
     title = fields.get("title", task.title)

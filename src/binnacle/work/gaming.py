@@ -155,7 +155,12 @@ def measure_change(files: Sequence[ChangedFile]) -> list[ChangeFinding]:
     found = [*_find_removed_tests(files)]
     for file in files:
         found += _measure_file(file)
-    return sorted(found, key=lambda one: (FINDING_KINDS.index(one.kind), one.path, one.line))
+    return sort_findings(found)
+
+
+def sort_findings(findings: Iterable[ChangeFinding]) -> list[ChangeFinding]:
+    """Findings, the gravest first, so that many small ones hide none."""
+    return sorted(findings, key=lambda one: (FINDING_KINDS.index(one.kind), one.path, one.line))
 
 
 def decide_policy(findings: Iterable[ChangeFinding], protection: Protection = DEFAULT_PROTECTION) -> PolicyDecision:

@@ -1,0 +1,14 @@
+"""A repository with a trusted check, its store on each engine, and agents that come to it."""
+
+import pytest
+
+from cli.conftest import bn  # noqa: F401 - the fixture
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def engine(request, bn) -> str:  # noqa: F811
+    """The store of the repository on each engine."""
+    if request.param == "postgres":
+        place = request.getfixturevalue("postgres_place")
+        bn.env |= {"BN_STORE_URL": place.where, "BN_STORE_SCHEMA": place.schema}
+    return request.param
