@@ -59,6 +59,7 @@ BEFORE = {
     r"bn learning (review|delete)": "bn learning add 'The test database needs a reset'",
     r"bn run spec.md( +#| --template| --workers)": "bn config set run.agent goose; bn config set run.approve all",
     r"bn (session (show|tran)|plan coverage|cost|report)": "bn run spec.md --agent goose --approve all --name auth",
+    r"bn verify": "bn run spec.md --agent goose --approve all --name auth",
     r"bn store import": "git init -q old && bn -C old task add 'An old task' && bn -C old store export backup.jsonl",
 }
 """What an example takes for granted, and how it comes about."""

@@ -6,6 +6,7 @@ mcp_serving         the MCP server of a session
 client_launch       starts an agent client on a session of its own
 run                 a run: its sessions, its server, its prompts and the loop
 check_run           runs the checks of a project on a commit
+verification        verifies closed tasks at a commit
 prompt_templates    prompts that a project writes itself
 upstream_probe      connects to upstream servers for one command
 upstream_sign_in    signs a person in to an upstream server, and out of it

@@ -3,6 +3,9 @@
     task_closing       `done` outside of runs: proves it, and closes the task or says what is missing
     │                  (`background_closing` lets a server answer while checks still run)
     review_opening     puts a change up for review that is proven otherwise; also for the attempts of a run
+    verification       what closed tasks were closed with, again at another commit
+    │  regressions         which commit broke what no longer holds
+    │  commit_history      the commits that come into question, and whose they are
     │
     change_prover      the checks of a task, or of a project, on a commit; results are reused while nothing changed
     │

@@ -37,8 +37,9 @@ from binnacle.work.done_gate import (
     find_gaps,
     find_review_need,
     is_concerned,
+    is_same_test,
 )
-from binnacle.work.evidence import Evidence
+from binnacle.work.evidence import MAX_KEPT_IDS, Evidence
 from binnacle.work.gaming import (
     ChangeFinding,
     PolicyDecision,
@@ -214,6 +215,44 @@ class ChangeProver:
             change=replace(opened, results=tuple(results)),
         )
 
+    async def see(
+        self,
+        name: str,
+        definition: str,
+        commit: str,
+        *,
+        folder: str,
+        named: Sequence[str] = (),
+        reuses: bool = True,
+        on_run: Callable[[str], None] | None = None,
+    ) -> Evidence | None:
+        """What a check, exactly as a person trusted it, says about a commit by itself, compared with nothing.
+
+        None if there is no such definition. With `reuses`, what is known of the commit's tree counts; `on_run` is
+        called if it does not suffice. `named` are tests whose result must be known.
+
+        Raises:
+            GitError: there is no such commit.
+        """
+        git = Git(folder)
+        definitions = await find_definitions(git, self._project.repo, "")
+        check = definitions.find(name, definition)
+        if check is None:
+            return None
+        tree = await find_tree(git, commit)
+        if reuses:
+            environment = await _find_environment(check)
+            known = await self._store.read(
+                lambda tx: evidence.find_of_tree(tx, tree=tree, definition=definition, environment=environment)
+            )
+            if known is not None and _tells_of(known, named):
+                return known
+        if on_run is not None:
+            on_run(commit)
+        change = WorkRange(folder, commit, commit)
+        opened = CheckedChange(range=change, tree=tree, base_tree=tree, definitions=definitions)
+        return await self._run(check, opened, named=named)
+
     async def _open(self, change: WorkRange) -> CheckedChange:
         git = Git(change.folder)
         definitions = await find_definitions(git, self._project.repo, change.base)
@@ -238,14 +277,12 @@ class ChangeProver:
         self, check: Check, opened: CheckedChange, task: Task, *, is_merged: bool, needs: TaskRequirements
     ) -> Evidence:
         is_bug = task.kind == "bug"
-        environment = await asyncio.to_thread(
-            describe_environment, os.environ, [*check.needs, check.words[0], *check.setup[:1]]
-        )
+        environment = await _find_environment(check)
 
         def look(tx: Reader) -> Evidence | None:
             known = evidence.find(
                 tx, tree=opened.tree, base=opened.range.base, is_bug=is_bug,
-                definition=check.definition_hash, environment=environment.hash,
+                definition=check.definition_hash, environment=environment,
             )  # fmt: skip
             spared = quarantine.list_active(tx, check.name)
             # A test may have been put into quarantine since it failed.
@@ -291,6 +328,19 @@ class ChangeProver:
 def _is_decided_as_now(known: Evidence, opened: CheckedChange) -> bool:
     """Whether the policy that a person trusts now says the same about the findings of a result."""
     return known.decision == decide_policy(known.findings, opened.definitions.protection)
+
+
+async def _find_environment(check: Check) -> str:
+    """The hash of what a check runs in here."""
+    programs = [*check.needs, check.words[0], *check.setup[:1]]
+    return (await asyncio.to_thread(describe_environment, os.environ, programs)).hash
+
+
+def _tells_of(known: Evidence, tests: Sequence[str]) -> bool:
+    """Whether a result says what became of these tests. Of long lists only a part is kept."""
+    if len(known.passed) < MAX_KEPT_IDS:
+        return True
+    return all(any(is_same_test(test, one) for one in (*known.passed, *known.failed)) for test in tests)
 
 
 def _read_needs(tx: Reader, task_id: str) -> tuple[Task, TaskRequirements]:

@@ -20,6 +20,11 @@ EVIDENCE = Table(
 )
 MAX_EXCERPT_CHARACTERS = 8000
 
+TREES_PER_STATEMENT = 500
+
+MAX_PASSES = 200
+"""Results of one commit that are looked at: many more than a project has checks."""
+
 _IDS = ("passed", "failed", "new_failed", "old_failed", "flaky", "findings")
 
 
@@ -57,6 +62,41 @@ def find(
     """The newest result of a check, exactly as defined, for a change and in an environment."""
     where = "where tree = ? and definition = ? and base = ? and environment = ? and is_bug = ? order by number desc"
     return EVIDENCE.first(tx, where, tree, definition, base, environment, int(is_bug))
+
+
+def find_of_tree(tx: Reader, *, tree: str, definition: str, environment: str) -> Evidence | None:
+    """The newest result that says whether a tree as it is passes a check, whatever it was compared with.
+
+    A change can fail for what it does to tests; then its tree may still pass. So of failures, only those count that are
+    about a tree alone.
+    """
+    where = (
+        "where tree = ? and definition = ? and environment = ? "
+        "and (verdict = 'pass' or (verdict = 'fail' and base = commit_id)) order by number desc"
+    )
+    return EVIDENCE.first(tx, where, tree, definition, environment)
+
+
+def find_passing_trees(tx: Reader, *, definition: str, environment: str, trees: Collection[str]) -> set[str]:
+    """Those of some trees that passed a check."""
+    wanted, found = list(trees), set[str]()
+    for start in range(0, len(wanted), TREES_PER_STATEMENT):
+        part = wanted[start : start + TREES_PER_STATEMENT]
+        rows = tx.rows(
+            "select distinct tree from evidence where definition = ? and environment = ? and verdict = 'pass' "
+            f"and tree in {placeholders(part)}",
+            definition,
+            environment,
+            *part,
+        )
+        found |= {row[0] for row in rows}
+    return found
+
+
+def list_passes(tx: Reader, *, commit: str, tree: str) -> list[Evidence]:
+    """The passes of a commit, or of another with its tree, newest first."""
+    where = "where verdict = 'pass' and (commit_id = ? or (tree = ? and tree <> '')) order by number desc limit ?"
+    return EVIDENCE.select(tx, where, commit, tree, MAX_PASSES)
 
 
 def list_failures(tx: Reader, tree: str) -> list[Evidence]:

@@ -8,6 +8,7 @@ import msgspec
 from binnacle.errors import ConfigError, Hint, NextStep, PersonNeeded, Unproven
 from binnacle.store import evidence, reviews
 from binnacle.store.transaction import Reader, Writer
+from binnacle.work.acceptance import parse_criterion
 from binnacle.work.done_gate import (
     REVIEWER_WORDS,
     DoneProof,
@@ -52,6 +53,12 @@ def has_checks(tx: Reader) -> bool:
         return bool(tx.outlook.find_checks())
     except ConfigError:
         return True
+
+
+def list_own_checks(tx: Reader, task: TaskFields) -> tuple[str, ...]:
+    """The checks that a task, its criteria or its feature name."""
+    criteria = [parse_criterion(text).check for text in task.acceptance_criteria]
+    return tuple(dict.fromkeys((*task.checks, *filter(None, criteria), *_checks_of_feature(tx, task.feature))))
 
 
 def check_proof(tx: Writer, task: Task, needs: TaskRequirements, proof: DoneProof | None) -> EvidenceLevel:
