@@ -7,6 +7,7 @@ from pathlib import Path
 
 from binnacle.runner.trees.merge_results import MergeResult
 from binnacle.runner.trees.run_trees import InWorktrees
+from binnacle.runner.trees.task_branches import Verify
 from runner.repositories import Repository
 
 
@@ -36,7 +37,15 @@ async def work(trees: InWorktrees, worker: int, task: str, files: dict[str, str]
     return prepared
 
 
-async def do(trees: InWorktrees, worker: int, task: str, files: dict[str, str], message: str = "work") -> MergeResult:
+async def do(
+    trees: InWorktrees,
+    worker: int,
+    task: str,
+    files: dict[str, str],
+    message: str = "work",
+    *,
+    verify: Verify | None = None,
+) -> MergeResult:
     """A complete task."""
     await work(trees, worker, task, files, message)
-    return await trees.integrate(worker, task, f"Merge {message}\n")
+    return await trees.integrate(worker, task, f"Merge {message}\n", verify)

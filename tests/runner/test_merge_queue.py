@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from binnacle.runner.trees.merge_queue import MergeQueue
-from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge
+from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, MergeRefused, NothingToMerge
 from binnacle.runner.trees.run_trees import InWorktrees
 from runner.repositories import Repository
 from runner.run_folders import do, in_tree, opened, run, work
@@ -129,20 +129,22 @@ def test_what_is_not_committed_is_not_merged_and_not_taken_for_nothing(trees):
 def test_only_what_passes_is_integrated(repo, trees):
     asked = []
 
-    async def verify(commit: str) -> str:
-        asked.append(commit)
+    async def verify(commit: str, base: str) -> str:
+        asked.append((commit, base))
         return "the tests fail" if "bad.py" in repo.files(commit) else ""
 
     async def all_of_it():
-        async with opened(trees(verify=verify)) as these:
-            held = await do(these, 1, "bn-1", {"bad.py": ""})
-            assert isinstance(held, MergeHeld)
-            assert held.reason == "the tests fail"
+        async with opened(trees()) as these:
+            refused = await do(these, 1, "bn-1", {"bad.py": ""}, verify=verify)
+            assert isinstance(refused, MergeRefused)
+            assert refused.reason == "the tests fail"
             assert repo.files("bn/blue/run") == ["cart.py", "docs/a.md"]
-            assert isinstance(await do(these, 2, "bn-2", {"good.py": ""}), MergeDone)
+            assert isinstance(await do(these, 2, "bn-2", {"good.py": ""}, verify=verify), MergeDone)
+            before = repo.git("rev-parse", "bn/blue/run")
             (Path(these.folder(1)) / "bad.py").unlink()
-            assert isinstance(await do(these, 1, "bn-1", {"mended.py": ""}), MergeDone)
-            assert asked[-1] == repo.git("rev-parse", "bn/blue/run"), "exactly what was checked is integrated"
+            assert isinstance(await do(these, 1, "bn-1", {"mended.py": ""}, verify=verify), MergeDone)
+            now = repo.git("rev-parse", "bn/blue/run")
+            assert asked[-1] == (now, before), "exactly what was checked is integrated"
 
     run(all_of_it())
     assert repo.files() == ["cart.py", "docs/a.md", "good.py", "mended.py"]
@@ -152,14 +154,14 @@ def test_workers_start_while_the_checks_of_others_run(trees):
     async def all_of_it():
         begun, goes_on = asyncio.Event(), asyncio.Event()
 
-        async def verify(commit: str) -> str:
+        async def verify(commit: str, base: str) -> str:
             begun.set()
             await goes_on.wait()
             return ""
 
-        async with opened(trees(verify=verify)) as these:
+        async with opened(trees()) as these:
             await work(these, 1, "bn-1", {"a.py": "a"})
-            merging = asyncio.create_task(these.integrate(1, "bn-1", "x"))
+            merging = asyncio.create_task(these.integrate(1, "bn-1", "x", verify))
             await begun.wait()
             await work(these, 2, "bn-2", {"b.py": "b"})
             goes_on.set()

@@ -43,6 +43,7 @@ from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.runner.run_events import RunEnded, Tell, WarningReported
 from binnacle.runner.run_inbox import RunInbox
 from binnacle.runner.run_store import RunStore, retry_during_outage
+from binnacle.runner.task_prover import TaskProver
 from binnacle.runner.trees.person_changes import PersonChanges
 from binnacle.runner.trees.run_trees import InPlace, InWorktrees, RunTrees
 from binnacle.server.bearer_tokens import OneToken
@@ -139,7 +140,9 @@ async def run(
             stack.enter_context(hold_session_lock(project, session))
         cwd = workspace_of(project, wanted.start)
         lease = project.settings.number("claim.minutes") * 60
-        store = RunStore(lambda: open_store(project), run=opened.run.id, feature=opened.terms.feature, lease=lease)
+        store = RunStore(
+            lambda: open_store(project, workspace=cwd), run=opened.run.id, feature=opened.terms.feature, lease=lease
+        )
         base = await Git(cwd).head() or ""
         inbox = await stack.enter_async_context(RunInbox(store, control, opened.sessions, tell=tell))
         trees = await _open_trees(stack, project, wanted, opened, cwd, store, control)
@@ -159,6 +162,7 @@ async def run(
             keeper=keeper,
             control=control,
             tell=tell,
+            prover=TaskProver(project, store, keeper, control=control, tell=tell),
             decide=by_policy(
                 wanted.approve, own=services.own_tools, person=asking.ask, is_check=AllowedCommands(checks).has
             ),

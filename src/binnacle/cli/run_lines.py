@@ -125,7 +125,7 @@ def _attempt(event: run_events.AttemptEnded) -> Styled:
     """An attempt that did not finish its task; what is done is told with the task."""
     if event.outcome == "done":
         return "", ""
-    reason = f": {event.reason}" if event.reason else ""
+    reason = f": {event.reason.partition(chr(10))[0]}" if event.reason else ""
     then = {"needs_input": "; it waits for your answer", "pending": "; it will be tried again"}.get(event.status, "")
     return f"{event.task} is not done ({event.outcome}){reason}{then}", "yellow"
 
@@ -143,7 +143,25 @@ def _requirements(event: run_events.SpecificationChanged | run_events.CoverageRe
     ]
 
 
+def _check_started(event: run_events.CheckStarted) -> Styled:
+    return f"check {event.check} runs on {_name_tree(event.task, is_merged=event.is_merged)}", ""
+
+
+def _check_ended(event: run_events.CheckEnded) -> Styled:
+    verdict = event.verdict.replace("_", " ")
+    reason = f", {event.reason.partition(chr(10))[0]}" if event.reason else ""
+    where = _name_tree(event.task, is_merged=event.is_merged)
+    return f"check {event.check} on {where}: {verdict}{reason}", "green" if event.verdict == "pass" else "yellow"
+
+
+def _name_tree(task: str, *, is_merged: bool) -> str:
+    return f"{task} as merged" if is_merged else task
+
+
 def _merged(event: run_events.BranchMerged) -> Styled:
+    if event.refused:
+        said = f"{event.branch} is not merged into {event.into}, because its checks do not pass there"
+        return f"{said}; the next attempt fixes it", "yellow"
     if event.conflicts:
         files = ", ".join(event.conflicts)
         return f"{event.branch} conflicts with {event.into} in {files}; the next attempt resolves it", "yellow"
@@ -194,6 +212,8 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.TaskMoved: lambda event: (f"{event.task} {event.status}: {event.title}", "cyan"),
     run_events.TasksProgressed: lambda event: (f"{event.closed} of {event.total} tasks closed", ""),
     run_events.ChangesCommitted: _committed,
+    run_events.CheckStarted: _check_started,
+    run_events.CheckEnded: _check_ended,
     run_events.BranchMerged: _merged,
     run_events.WorkerWaiting: _waiting,
     run_events.WarningReported: _warned,

@@ -103,10 +103,12 @@ class LiveView:
                 known.name, known.agent = event.name, event.agent
             case run_events.IterationStarted():
                 known.iterations[event.worker] = 0 if event.is_planning else event.number
-            case run_events.IterationEnded():
+            case run_events.IterationEnded() | run_events.CheckEnded():
                 known.tools.pop(event.worker, None)
             case run_events.ToolCalled() if event.title:
                 known.tools[event.worker] = event.title
+            case run_events.CheckStarted() | run_events.CheckProgressed():
+                known.tools[event.worker] = _running_check(event)
             case run_events.TaskMoved():
                 known.tasks.pop(event.task, None)
                 if event.status == "in_progress":
@@ -244,6 +246,11 @@ class LiveView:
         while True:
             await asyncio.sleep(REDRAW_SECONDS)
             self._draw()
+
+
+def _running_check(event: run_events.CheckStarted | run_events.CheckProgressed) -> str:
+    said = f": {event.said}" if isinstance(event, run_events.CheckProgressed) else ""
+    return f"check {event.check}{said}"
 
 
 def _question(request: PermissionRequest) -> FooterQuestion:

@@ -323,6 +323,7 @@ OUTCOME_WORDS: dict[AttemptOutcome, str] = {
     "blocked": "blocked",
     "question": "a question was asked",
     "unfinished": "not finished",
+    "unproven": "it was called done, and its checks did not show that",
     "failed": "the agent failed",
     "conflict": "its changes conflicted with others",
     "repeating": "it repeated the same step",

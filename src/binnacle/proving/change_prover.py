@@ -125,13 +125,15 @@ class ChangeProver:
         *,
         origin: EvidenceOrigin,
         tell: Tell | None = None,
+        on_result: Callable[[Evidence], None] | None = None,
     ) -> None:
-        """`tell` is called with the name of a check and what happens in it."""
+        """`tell` is called with the name of a check and what happens in it, `on_result` with what a run of one gave."""
         self._project = project
         self._store = store
         self._keeper = keeper
         self._origin = origin
         self._tell = tell
+        self._on_result = on_result
 
     async def check(
         self,
@@ -322,7 +324,10 @@ class ChangeProver:
             result, opened, self._origin, tier=check.tier, task_id=task.id if task else None, is_merged=is_merged,
             is_bug=is_bug, named=named,
         )  # fmt: skip
-        return await self._store.write(lambda tx: evidence.add(tx, made))
+        kept = await self._store.write(lambda tx: evidence.add(tx, made))
+        if self._on_result is not None:
+            self._on_result(kept)
+        return kept
 
 
 def _is_decided_as_now(known: Evidence, opened: CheckedChange) -> bool:

@@ -15,13 +15,12 @@ MAX_EXCERPT_CHARACTERS = 2500
 MAX_EXCERPTS_CHARACTERS = 6000
 
 
-def describe_missing(found: TaskProof) -> str:
-    """What is missing before a task is done, with the part of each log that says why."""
+def describe_missing(found: TaskProof, *, room: int = MAX_EXCERPTS_CHARACTERS) -> str:
+    """What is missing before a task is done, with the part of each log that says why, in `room` characters."""
     commit = found.proof.commit_id[:SHORT_COMMIT_CHARACTERS]
     gaps = [one for one in found.gaps if not one.is_for_review] or found.gaps  # who looks at it comes after that
     lines = [f"not done, at commit {commit}: {'; '.join(one.text for one in gaps)}"]
     lines += _describe_uncommitted(found.change.range.uncommitted)
-    room = MAX_EXCERPTS_CHARACTERS
     for one in found.change.results:
         if one.verdict == "pass" and one.decision == "allow":
             continue

@@ -5,10 +5,12 @@ The steps, each of which can be repeated after a kill:
     prepared   the worker's tree has the branch of the task, up to date with the branch of the run
     worked     `iterate` has run an agent to its end; outages are waited out, an agent that fails is started again
     kept       what changed is committed on the branch of the task
-    taken over the agent calls the task done: its branch is in the branch of the run (`RunTrees.integrate`)
+    proven     the agent calls the task done: its checks pass on that commit (`AttemptWork`)
+    taken over its branch is in the branch of the run (`RunTrees.integrate`), where the checks pass as well
     settled    outcome and cost are in the store, and the task is closed, given back, or handed to a person
 
-The claim on the task lasts until it is settled. A conflict keeps it: the next attempt of the same worker resolves it.
+An agent that is at work is told at once what is missing, and goes on. The claim on the task lasts until it is settled.
+A conflict keeps it, and so does a task that is not proven: the next attempt of the same worker resolves it.
 """
 
 from functools import partial
@@ -17,16 +19,27 @@ from typing import Literal, NamedTuple, assert_never
 from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError, HookFailed, RemoteUnreachable
 from binnacle.git.command import commit_message
 from binnacle.plan.prompt_data import RunSituation
+from binnacle.proving.change_prover import TaskProof
 from binnacle.runner import run_events
+from binnacle.runner.attempt_work import AttemptWork, describe_for_attempt
 from binnacle.runner.end_rules import MAX_FAILURES, EndKind, EndReason
-from binnacle.runner.iteration import FinishedIteration, IterationOrder, iterate
+from binnacle.runner.iteration import FinishedIteration, iterate
+from binnacle.runner.iteration_order import IterationOrder
 from binnacle.runner.outage import OutageWait
 from binnacle.runner.ports import Stage, Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.run_control import RunStopped
-from binnacle.runner.trees.merge_results import MergeConflict, MergeDone, MergeHeld, NothingToMerge, PreparedTree
+from binnacle.runner.trees.merge_results import (
+    MergeConflict,
+    MergeDone,
+    MergeHeld,
+    MergeRefused,
+    NothingToMerge,
+    PreparedTree,
+)
 from binnacle.runner.trees.run_trees import RunTrees
-from binnacle.store.attempts import ClaimedAttempt
+from binnacle.store.attempts import AttemptEnd, ClaimedAttempt
+from binnacle.work.done_gate import DoneProof
 from binnacle.work.run import AttemptOutcome
 
 BACKOFF_SECONDS = (1.0, 5.0)
@@ -71,6 +84,7 @@ class Attempt:
         self._claimed = claimed
         self._task = claimed.task
         self._outage = OutageWait(context, worker)
+        self._changes = AttemptWork(context, trees, worker, claimed)
         self._commit = ""
 
     async def make(self) -> AttemptResult:
@@ -100,11 +114,15 @@ class Attempt:
         if finished is None:
             settled = await self._settle("failed", f"the agent failed {MAX_FAILURES} times in a row")
             return settled._replace(failed="agent")
-        return AttemptResult("stopped") if finished.is_broken_off else await self._take_over(finished)
+        if finished.is_broken_off:
+            return AttemptResult("stopped")
+        async with self._context.store.keep_claims(self._worker.session):  # checks may take long
+            return await self._take_over(finished)
 
     async def _prepare_and_work(self) -> FinishedIteration | None:
         prepared = await self._outage.bear(partial(self._trees.prepare, self._worker.number, self._task.id))
-        if self._claimed.is_over:  # its agent ended just before the run was killed
+        # Its agent ended just before the run was killed, or its work was merged just before that.
+        if self._claimed.is_over or await self._changes.find_merged():
             return FinishedIteration(self._claimed.number, "", is_broken_off=False)
         return await self._work(prepared)
 
@@ -157,6 +175,7 @@ class Attempt:
             task=task.id,
             within=None if minutes is None else max(1.0, minutes * 60 - spent.seconds),
             cost_left=None if cost is None else max(0.0, cost - (spent.cost - here.cost)),
+            find_missing=self._changes.find_missing,
         )
 
     async def _take_over(self, finished: FinishedIteration) -> AttemptResult:
@@ -164,17 +183,10 @@ class Attempt:
         end = await self._context.store.read_attempt_end(self._worker.session, self._task.id)
         message = commit_message(self._task.title, finished.summary or end.reason)
         try:
-            commit = await self._outage.bear(partial(self._trees.keep, self._worker.number, self._task.id, message))
-            if commit is not None:
-                self._commit = commit.id
-                self._context.tell(
-                    run_events.ChangesCommitted(worker=self._worker.number, commit=commit.id, files=commit.files)
-                )
-                await self._context.store.note_commit(
-                    self._worker.session, self._claimed.number, commit.id, commit.files
-                )
-            if end.outcome == "done":
-                return await self._integrate(message, end.reason)
+            await self._outage.bear(partial(self._changes.keep, message))
+            self._commit = self._changes.commit
+            if end.outcome == "done" or await self._changes.find_merged():
+                return await self._finish(message, end)
         except RemoteUnreachable as error:
             return self._stop(error, error.hint)
         except BinnacleError as error:
@@ -186,8 +198,34 @@ class Attempt:
             return await self._settle("limit", "the task took more than its budget")
         return await self._settle(end.outcome, end.reason)
 
+    async def _finish(self, message: str, end: AttemptEnd) -> AttemptResult:
+        """Brings what the agent calls done into the branch of the run, as far as it is proven."""
+        if not end.is_closed and not await self._changes.find_merged():
+            found = await self._changes.prove()
+            if found is not None and not found.is_proven:
+                return await self._send_back(found)
+        return await self._integrate(message, end.reason)
+
+    async def _send_back(self, found: TaskProof) -> AttemptResult:
+        """Settles an attempt whose task is not proven."""
+        if found.waits_for_person:
+            return await self._ask_person(found)
+        return await self._settle("unproven", describe_for_attempt(found))
+
+    async def _ask_person(self, found: TaskProof) -> AttemptResult:
+        """Hands the task to a person: nothing is missing but their decision."""
+        asked = (
+            f"attempt {self._claimed.attempt} passed its checks, but a person has to look at its change: "
+            f"{describe_for_attempt(found)}"
+        )
+        await self._context.store.ask_person(self._worker.session, self._task.id, asked)
+        return await self._settle("question", asked)
+
     async def _integrate(self, message: str, reason: str) -> AttemptResult:
-        found = await self._outage.bear(partial(self._trees.integrate, self._worker.number, self._task.id, message))
+        verify = self._changes.verify_merge
+        found = await self._outage.bear(
+            partial(self._trees.integrate, self._worker.number, self._task.id, message, verify)
+        )
         worker = self._worker.number
         match found:
             case MergeDone():
@@ -206,16 +244,24 @@ class Attempt:
                 return await self._settle("conflict", found.description)
             case MergeHeld():
                 return await self._settle("conflict", found.reason)
+            case MergeRefused():
+                self._context.tell(
+                    run_events.BranchMerged(
+                        worker=worker, branch=found.branch, into=found.into, refused=found.reason, task=self._task.id
+                    )
+                )
+                assert self._changes.refused is not None
+                return await self._send_back(self._changes.refused)
             case NothingToMerge():
                 pass
             case _:
                 assert_never(found)
-        return await self._settle("done", reason)
+        return await self._settle("done", reason, proof=self._changes.proof)
 
-    async def _settle(self, outcome: AttemptOutcome, reason: str) -> AttemptResult:
+    async def _settle(self, outcome: AttemptOutcome, reason: str, *, proof: DoneProof | None = None) -> AttemptResult:
         worker, options = self._worker, self._context.options
         task = await self._context.store.settle_attempt(
-            worker.session, self._claimed.number, outcome, reason, max_attempts=options.max_attempts
+            worker.session, self._claimed.number, outcome, reason, max_attempts=options.max_attempts, proof=proof
         )
         self._context.tell(
             run_events.AttemptEnded(

@@ -86,7 +86,8 @@ class Conversation:
         self._breaking_off.clear()
         return said
 
-    def _break_off(self) -> None:
+    def break_off(self) -> None:
+        """Ends the conversation: the run was stopped, or has used up its budget."""
         self.is_broken_off = True
         self._breaking_off.set()
 
@@ -98,7 +99,7 @@ class Conversation:
         """
         self._tell(run_events.AgentPrompted(worker=self._worker, text=text))
         self._transcript.record_prompt(text)
-        take_back = self._control.on_stop(self._break_off)
+        take_back = self._control.on_stop(self.break_off)
         speaking = asyncio.create_task(
             self._session.prompt(text, on_update=self._hear, ask=self._ask, silence=silence, within=within)
         )
@@ -166,7 +167,7 @@ class Conversation:
             return []
         self._spent.set_cost(update.cost.amount, update.cost.currency)
         if self._spent.is_run_over_budget:
-            self._break_off()
+            self.break_off()
         elif self._cost_left is not None and self._spent.cost > self._cost_left:
             self.is_over_limit = True
             self._breaking_off.set()

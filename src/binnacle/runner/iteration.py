@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import NamedTuple
@@ -11,36 +10,23 @@ from typing import NamedTuple
 import msgspec
 
 from binnacle.config.atomic_write import write_atomically
-from binnacle.errors import BinnacleError
-from binnacle.plan.prompt_data import RunSituation
 from binnacle.runner import run_events
+from binnacle.runner.agent_turns import AgentTurns
 from binnacle.runner.agents.acp_agent import AcpAgent, open_agent
 from binnacle.runner.agents.acp_session import AcpSession
-from binnacle.runner.agents.agent_failures import error_of_limit
 from binnacle.runner.agents.codex import with_servers
-from binnacle.runner.agents.rate_limits import limit_in_words
-from binnacle.runner.budget import seconds_left
 from binnacle.runner.conversation import Conversation
+from binnacle.runner.iteration_order import IterationOrder
 from binnacle.runner.iteration_spending import IterationSpending
-from binnacle.runner.ports import AgentChoice, Stage, Worker
+from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.run_control import RunStopped
 from binnacle.runner.transcript import Transcript
 from binnacle.wire import acp
-from binnacle.work.session import SessionTerms
 
 AGENT_SESSION_FILE = "agent.json"
 """A file of a session, with an `AgentSessionMemo`."""
 
-REMINDER = "Before you stop: {missing}. Start no other task."
-SUMMARY_MISSING = "write the summary of this iteration with {tool}: what was done, and what comes next"
-STATUS_MISSING = (
-    "your task is still in progress; set it to done with {tool} if all of it is done, or else say there why not"
-)
-REPORT_MISSING = "report how the work on your task ended with {tool}, or with the tool for another outcome"
-HOOK_OUTPUT_INTRODUCTION = (
-    "After this iteration a check of the project reported the following. Fix it; start no other task.\n\n"
-)
 RESUMED_NOTE = "This iteration was interrupted. See what is already done, and continue from there."
 
 
@@ -51,28 +37,6 @@ class AgentSessionMemo(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     cost_before: float = 0.0
     """What other sessions of agents in the same iteration cost before it."""
-
-
-class IterationOrder(NamedTuple):
-    """What one iteration is to do."""
-
-    number: int
-    goes_on: bool
-    """Whether it began earlier and was interrupted."""
-
-    stage: Stage
-    choice: AgentChoice
-    terms: SessionTerms
-    situation: RunSituation | None = None
-    task: str = ""
-    within: float | None = None
-    """Seconds that it may take, if its task has little time left."""
-
-    cost_left: float | None = None
-    """What it may cost, with what it cost before it was interrupted; the other attempts at its task had the rest."""
-
-    plans: str = ""
-    """Of a planner, its part, if there are several."""
 
 
 class FinishedIteration(NamedTuple):
@@ -184,7 +148,7 @@ async def _run_agent(
             cost_left=order.cost_left,
         )
         async with _keep_alive(context, worker, session, spent):
-            await _converse(context, worker, conversation, prompt, order)
+            await AgentTurns(context, worker, conversation, order, spent).make(prompt)
     return conversation
 
 
@@ -218,53 +182,6 @@ async def _open(
     return session
 
 
-async def _converse(
-    context: RunContext, worker: Worker, conversation: Conversation, prompt: str, order: IterationOrder
-) -> None:
-    """Prompts the agent: the task, messages of people, a reminder of the summary, the output of hooks."""
-    options = context.options
-    until = time.monotonic() + min(options.within, order.within or options.within)
-
-    async def say(text: str) -> bool:
-        """Prompts the agent. Returns whether it can be prompted again."""
-        left = [until - time.monotonic(), seconds_left(options.budget, context.spent)]
-        within = max(1.0, min(bound for bound in left if bound is not None))
-        turn = await conversation.say(text, silence=options.silence, within=within)
-        if turn is not None and not turn.tool_calls and (limit := limit_in_words(turn.text)) is not None:
-            raise error_of_limit(order.choice.agent, turn.text.strip()[:200], limit.after)
-        if turn is not None and conversation.wants_warning:
-            return await say(conversation.take_warning())
-        return turn is not None and not conversation.is_over
-
-    async def pass_on(text: str) -> bool:
-        """Prompts the agent, and then gives it what people sent meanwhile."""
-        can_go_on = await say(text)
-        while can_go_on and (messages := context.control.take_messages(worker.session)):
-            can_go_on = await say("\n\n".join(messages))
-        return can_go_on
-
-    if not await pass_on(prompt):
-        return
-    if (reminder := await _reminder(context, worker, order)) and not await pass_on(reminder):
-        return
-    if order.stage != "plan" and (said := await context.run_hooks("post_iteration", worker, iteration=order.number)):
-        await pass_on(HOOK_OUTPUT_INTRODUCTION + said)
-
-
-async def _reminder(context: RunContext, worker: Worker, order: IterationOrder) -> str:
-    """What the agent has not said yet, as a prompt; empty if nothing is missing."""
-    tools = context.services.tool_names(worker.session)
-    missing = []
-    if order.task and not await context.store.is_reported(worker.session, order.task):
-        if "report_done" in tools:
-            missing.append(REPORT_MISSING.format(tool=tools["report_done"]))
-        elif "task_update" in tools or "task_status" in tools:
-            missing.append(STATUS_MISSING.format(tool=tools.get("task_update") or tools["task_status"]))
-    if "iteration_summary" in tools and not (await context.store.current_iteration(worker.session)).summary:
-        missing.append(SUMMARY_MISSING.format(tool=tools["iteration_summary"]))
-    return REMINDER.format(missing=", and ".join(missing)) if missing else ""
-
-
 @asynccontextmanager
 async def _keep_alive(
     context: RunContext, worker: Worker, session: AcpSession, spent: IterationSpending
@@ -274,22 +191,16 @@ async def _keep_alive(
     In the first case its claims are renewed; in the second its silence does not count.
     """
 
-    async def renew() -> None:
-        while True:
-            await asyncio.sleep(context.store.lease / 3)
-            # The next round tries again; a store that stays away fails the agent's calls.
-            with contextlib.suppress(BinnacleError):
-                await context.store.renew_claims(worker.session)
-
     async def touch() -> None:
         while True:
             await asyncio.sleep(min(1.0, context.options.silence / 3))
             if context.services.is_busy(worker.session):
                 session.touch()
 
-    beating = [asyncio.create_task(renew()), asyncio.create_task(touch()), asyncio.create_task(spent.keep_saved())]
+    beating = [asyncio.create_task(touch()), asyncio.create_task(spent.keep_saved())]
     try:
-        yield
+        async with context.store.keep_claims(worker.session):
+            yield
     finally:
         for task in beating:
             task.cancel()

@@ -37,6 +37,7 @@ class IterationSpending:
         self._number = number
         self._before = before
         self._started_at = time.monotonic()
+        self._left_out = 0.0
         self._changed = asyncio.Event()
         self._is_restart_possible = False
         """Whether the agent may count from zero, although its session was loaded."""
@@ -55,7 +56,11 @@ class IterationSpending:
 
     @property
     def seconds(self) -> float:
-        return self._before.seconds + time.monotonic() - self._started_at
+        return self._before.seconds + time.monotonic() - self._started_at - self._left_out
+
+    def leave_out(self, seconds: float) -> None:
+        """Leaves out time in which the agent waited for us."""
+        self._left_out += seconds
 
     @property
     def is_run_over_budget(self) -> bool:

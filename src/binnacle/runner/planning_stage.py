@@ -15,7 +15,8 @@ from binnacle.plan.prompt_data import PlannedPart, RunSituation, UncoveredRequir
 from binnacle.runner import run_events
 from binnacle.runner.attempt import BACKOFF_SECONDS
 from binnacle.runner.end_rules import EndReason, TaskCounts, find_end_reason
-from binnacle.runner.iteration import IterationOrder, iterate
+from binnacle.runner.iteration import iterate
+from binnacle.runner.iteration_order import IterationOrder
 from binnacle.runner.outage import OutageWait
 from binnacle.runner.ports import PLANNING_RECIPE, Worker
 from binnacle.runner.run_context import RunContext

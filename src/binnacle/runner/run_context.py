@@ -14,6 +14,7 @@ from binnacle.runner.ports import RunOptions, SessionServices, Worker
 from binnacle.runner.run_control import RunControl
 from binnacle.runner.run_events import Tell
 from binnacle.runner.run_store import RunStore
+from binnacle.runner.task_prover import TaskProver
 from binnacle.work.run import Attention
 
 Confirm = Callable[[str], Coroutine[object, object, bool]]
@@ -29,6 +30,7 @@ class RunContext(NamedTuple):
     keeper: Keeper
     control: RunControl
     tell: Tell
+    prover: TaskProver
     decide: AskPermission
     """Decides on agents' requests for permission."""
 

@@ -9,6 +9,7 @@ from binnacle.runner.end_rules import EndKind
 from binnacle.work.closed_count import ClosedCount
 from binnacle.work.report import Question
 from binnacle.work.run import AttemptOutcome, AttentionKind
+from binnacle.work.verdict import Verdict
 
 MAX_QUESTION_CHARACTERS = 120
 """Characters of a question that the summary of a run shows."""
@@ -149,6 +150,40 @@ class ChangesCommitted(RunEvent, frozen=True, kw_only=True, tag="committed"):
     files: int
 
 
+class CheckStarted(RunEvent, frozen=True, kw_only=True, tag="check_started"):
+    """A check of a task begins to run."""
+
+    task: str
+    check: str
+    is_merged: bool = False
+    """Whether it runs on what merging the task's branch gives."""
+
+
+class CheckProgressed(RunEvent, frozen=True, kw_only=True, tag="check_progress"):
+    """What a running check does, or what it wrote last."""
+
+    task: str
+    check: str
+    said: str
+
+
+class CheckEnded(RunEvent, frozen=True, kw_only=True, tag="check_ended"):
+    """A check of a task has run."""
+
+    task: str
+    check: str
+    verdict: Verdict
+    reason: str = ""
+    """Why it is not a pass."""
+
+    commit: str = ""
+    evidence: str = ""
+    """The id of its result."""
+
+    seconds: float = 0.0
+    is_merged: bool = False
+
+
 class BranchMerged(RunEvent, frozen=True, kw_only=True, tag="merged"):
     """The branch of a worker was merged, or not."""
 
@@ -156,7 +191,10 @@ class BranchMerged(RunEvent, frozen=True, kw_only=True, tag="merged"):
     into: str
     conflicts: tuple[str, ...] = ()
     task: str = ""
-    """The task that resolves the conflict."""
+    """The task that resolves the conflict, or that is to pass its checks when merged."""
+
+    refused: str = ""
+    """What its checks said of the merged tree, if it was not merged because of that."""
 
 
 class ListedRequirement(Struct, frozen=True, kw_only=True):

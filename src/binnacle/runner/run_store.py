@@ -7,10 +7,10 @@ for their changes to the same file.
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple, TypeVar
 
-from binnacle.errors import StoreLost, StoreUnreachable, TimedOut
+from binnacle.errors import BinnacleError, StoreLost, StoreUnreachable, TimedOut
 from binnacle.runner.end_rules import TaskCounts
 from binnacle.runner.run_control import RunControl, RunStopped
 from binnacle.store import (
@@ -18,6 +18,7 @@ from binnacle.store import (
     attempts,
     comments,
     leases,
+    questions,
     run_planning,
     runs,
     sessions,
@@ -33,6 +34,8 @@ from binnacle.store.transaction import Reader, Writer
 from binnacle.store.views import run_results
 from binnacle.store.views.run_results import RunResults
 from binnacle.work.actor import SYSTEM, Actor
+from binnacle.work.done_gate import DoneProof
+from binnacle.work.report import MAX_WORDS_CHARACTERS
 from binnacle.work.run import AttemptOutcome
 from binnacle.work.session import Iteration
 from binnacle.work.task import Task
@@ -205,14 +208,29 @@ class RunStore:
         return await self.read(look)
 
     async def settle_attempt(
-        self, session_id: str, number: int, outcome: AttemptOutcome, reason: str, *, max_attempts: int
+        self,
+        session_id: str,
+        number: int,
+        outcome: AttemptOutcome,
+        reason: str,
+        *,
+        max_attempts: int,
+        proof: DoneProof | None = None,
     ) -> Task | None:
         """Ends an attempt and moves its task. Returns the task, None if it is gone."""
 
         def settle(tx: Writer) -> Task | None:
-            return attempts.settle(tx, session_id, number, outcome, reason, max_attempts=max_attempts)
+            return attempts.settle(tx, session_id, number, outcome, reason, max_attempts=max_attempts, proof=proof)
 
         return await self.write(settle, session=session_id)
+
+    async def ask_person(self, session_id: str, task_id: str, text: str) -> None:
+        """Asks a person something about a task, which waits for the answer."""
+
+        def ask(tx: Writer) -> None:
+            questions.ask(tx, task_id, text[:MAX_WORDS_CHARACTERS], blocking=True)
+
+        await self.write(ask, session=session_id)
 
     @asynccontextmanager
     async def hold_lease(self, name: str, control: RunControl) -> AsyncIterator[None]:
@@ -298,6 +316,24 @@ class RunStore:
     async def renew_claims(self, session_id: str) -> None:
         """Renews the claims of an agent that works without calling tools."""
         await self.write(lambda tx: tx.renew_claims(), by=Actor(session_id, "agent"), session=session_id)
+
+    @asynccontextmanager
+    async def keep_claims(self, session_id: str) -> AsyncIterator[None]:
+        """Renews the claims of a session for as long as the block lasts."""
+
+        async def renew() -> None:
+            while True:
+                await asyncio.sleep(self.lease / 3)
+                # The next round tries again; a store that stays away fails the calls of whoever works.
+                with suppress(BinnacleError):
+                    await self.renew_claims(session_id)
+
+        renewing = asyncio.create_task(renew())
+        try:
+            yield
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
 
     async def last_change(self) -> int:
         """A number that changes with the work, including notes."""

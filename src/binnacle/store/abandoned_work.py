@@ -29,12 +29,15 @@ def read_current(store: Store) -> Generator[Reader]:
 
 
 def give_back(tx: Writer) -> None:
-    """Settles planned sessions whose server was killed, then gives back every claim that has lapsed."""
+    """Settles planned sessions whose server was killed, then gives back every claim that has lapsed.
+
+    The sessions of a run stay: the run resumes them, and only it decides what their reports lead to.
+    """
     from binnacle.store import reports, sessions  # rarely needed, and every command loads this module
 
     for agent in claim_holders.list_gone(tx):
         session = sessions.SESSIONS.first(tx, "where id = ?", agent.id)
-        if session is not None and session.task_id and session.status == "active":
+        if session is not None and session.run is None and session.task_id and session.status == "active":
             # Its reports before it was killed count; without a closing report it was stuck.
             reports.settle(tx, session.id)
             sessions.abort(tx, session.id, reason="its server was killed")

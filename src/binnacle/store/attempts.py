@@ -23,7 +23,9 @@ from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 from binnacle.work.text import clean_optional_line
 
-COUNTED: tuple[AttemptOutcome, ...] = ("partial", "unfinished", "failed", "conflict", "repeating", "limit")
+COUNTED: tuple[AttemptOutcome, ...] = (
+    "partial", "unfinished", "unproven", "failed", "conflict", "repeating", "limit"
+)  # fmt: skip
 """Outcomes that use up an attempt. A task that was blocked or asked about waits for others, not for an agent."""
 
 MAX_REASON_CHARACTERS = 2000
@@ -96,7 +98,9 @@ def claim(tx: Writer, session_id: str, which: TaskFilter) -> ClaimedAttempt | No
         sessions.bind(tx, session_id, held.id)
         return _claimed(tx, left, held, goes_on=True)
     if left is not None:
-        finish(tx, left, outcome="stopped", reason=f"{left.task_started or 'its task'} was given back meanwhile")
+        why = f"{left.task_started or 'its task'} was given back meanwhile"
+        done_requests.withdraw(tx, session_id, str(left.task_started), why)
+        finish(tx, left, outcome="stopped", reason=why)
     if held is None and tasks.find_next_ready(tx, which) is None:
         return None
     iteration = sessions.begin_iteration(tx, session_id, first=1)
@@ -202,8 +206,12 @@ def read_end(tx: Reader, session_id: str, task_id: str) -> AttemptEnd:
 
 
 def is_silent(tx: Reader, session_id: str, task_id: str) -> bool:
-    """Whether the agent of an attempt has not said how it ended: no report, and its task in progress as before."""
-    return read_end(tx, session_id, task_id) == AttemptEnd("unfinished", SILENT)
+    """Whether the agent of an attempt has not said how it ended: no report, and its task in progress as before.
+
+    What it said before its checks failed does not count.
+    """
+    end = read_end(tx, session_id, task_id)
+    return end == AttemptEnd("unfinished", SILENT) or end.outcome == "unproven"
 
 
 def _end_of_status(tx: Reader, session_id: str, task: Task) -> AttemptEnd:
@@ -220,8 +228,12 @@ def _end_of_status(tx: Reader, session_id: str, task: Task) -> AttemptEnd:
     asks = task.status == "needs_input" or any(
         one.session == session_id for one in questions.list_blocking(tx, task.id)
     )
-    said = "it waits for an answer" if asks else SILENT
-    return AttemptEnd("question" if asks else "unfinished", said)
+    if asks:
+        return AttemptEnd("question", "it waits for an answer")
+    since = sessions.list_iterations(tx, session_id)[-1].started_at
+    if refused := done_requests.find_refused(tx, session_id, task.id, since=since):
+        return AttemptEnd("unproven", refused)
+    return AttemptEnd("unfinished", SILENT)
 
 
 def _last_words(tx: Reader, session_id: str, task_id: str) -> str:
@@ -254,8 +266,8 @@ def settle(
 ) -> Task | None:
     """Ends an attempt and moves its task accordingly. Returns the task, None if it is gone.
 
-    A task whose branch has a conflict stays with the session, for its next attempt. One that needs checks is done with
-    a `proof` only; without it, the attempt is unfinished.
+    A task whose branch has a conflict, or that is not proven, stays with the session, for its next attempt. One that
+    needs checks is done with a `proof` only; without it, the attempt is unfinished.
     """
     (iteration,) = ITERATIONS.select(tx, "where session = ? and number = ?", session_id, number)
     task = tasks.TASKS.first(tx, "where id = ?", iteration.task_started)
@@ -289,7 +301,7 @@ def _move(
     """Moves the task at the end of an attempt. Returns what it led to in fact."""
     if outcome == "done":
         return _close(tx, session_id, task, reason, proof)
-    if outcome == "conflict":
+    if outcome in ("conflict", "unproven"):
         done_requests.withdraw(tx, session_id, task.id, reason)
         return outcome, reason
     has_report = any(

@@ -4,13 +4,17 @@ In a run, an agent's `done` always is: the run grants it when the change is in i
 the task has checks: it is granted with a proof (`task_moves.finish`), and refused if they do not pass.
 """
 
+from datetime import datetime
+
+import msgspec
+
 from binnacle.errors import Refused
 from binnacle.store import events
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
 from binnacle.store.table import Table
-from binnacle.store.transaction import Reader, Writer
-from binnacle.work.done_gate import DoneRequest, TaskRequirements
+from binnacle.store.transaction import Reader, Writer, stamp
+from binnacle.work.done_gate import DoneProof, DoneRequest, TaskRequirements
 from binnacle.work.report import Report
 from binnacle.work.task import Task
 
@@ -19,6 +23,8 @@ REPORTS = Table("report", Report, json=("body",), times=("created_at", "settled_
 REPORT_PREFIX = "bnr-"
 NOTED = "noted: it is closed when the run has taken the change over"
 MAX_NOTE_CHARACTERS = 4000
+_PROOF = "proof"
+"""In the body of a request: what was proven of the merged tree, noted before the merge."""
 
 _WAITING = "kind = 'done' and settled_at is null"
 
@@ -127,6 +133,32 @@ def count_refused_commits(tx: Reader, task_id: str) -> int:
     where = "where task_id = ? and kind = 'done' and outcome = 'left' and created_at > ?"
     found = REPORTS.select(tx, where, task_id, events.find_last_look(tx, task_id))
     return len({one.body["commit"] for one in found if one.body.get("commit")})
+
+
+def find_refused(tx: Reader, session_id: str, task_id: str, *, since: datetime) -> str:
+    """Why the last `done` of a session was refused because of its checks; empty if it was not."""
+    where = "where session = ? and task_id = ? and kind = 'done' and created_at >= ? order by number desc"
+    newest = REPORTS.first(tx, where, session_id, task_id, stamp(since))
+    is_refused = newest is not None and newest.outcome == "left" and newest.body.get("commit")
+    return newest.note if newest is not None and is_refused else ""
+
+
+def note_proof(tx: Writer, task_id: str, proof: DoneProof) -> None:
+    """Notes what is proven of a tree that is about to be integrated, in case the run is killed right after that."""
+    for report in list_waiting(tx, task_id):
+        REPORTS.update(tx, {"body": {**report.body, _PROOF: msgspec.to_builtins(proof)}}, "id = ?", report.id)
+
+
+def find_noted_proof(tx: Reader, task_id: str) -> DoneProof | None:
+    """The newest proof that was noted for a task, and with which it was not closed."""
+    opened = tx.row("select max(at) from event where entity_id = ? and action = 'reopened'", task_id)
+    where = "where task_id = ? and kind = 'done' and created_at > ? order by number desc limit 50"
+    for report in REPORTS.select(tx, where, task_id, opened[0] if opened and opened[0] else ""):
+        if report.outcome == "done":
+            return None
+        if _PROOF in report.body:
+            return msgspec.convert(report.body[_PROOF], DoneProof)
+    return None
 
 
 def is_pending(tx: Reader, session_id: str, task_id: str) -> bool:

@@ -16,7 +16,7 @@ machine finds it.
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import NamedTuple
 
@@ -38,9 +38,6 @@ TURN_TIMEOUT_SECONDS = 4 * 3600.0
 
 MAX_TURN_ATTEMPTS = 8
 """How often a merge is computed again because somebody else moved the branch."""
-
-Verify = Callable[[str], Awaitable[str]]
-"""Checks a commit before it is integrated. Returns why it may not be; empty if it may."""
 
 Lease = Callable[[], AbstractAsyncContextManager[None]]
 """Excludes the queues of the other machines while its block runs."""
@@ -65,7 +62,6 @@ class MergeQueue:
         checkout: PersonCheckout,
         remote: RemoteBranches | None,
         lease: Lease | None,
-        verify: Verify | None,
     ) -> None:
         """`folder` is that of the run."""
         self._lock = lock
@@ -73,7 +69,6 @@ class MergeQueue:
         self._checkout = checkout
         self._remote = remote
         self._lease = lease or nullcontext
-        self._verify = verify
         self.branch = f"bn/{run}/{RUN_WORD}"
         self._seen = ""
         """Where the branch was last. If somebody deletes it during the run, it is made again there."""
@@ -150,7 +145,11 @@ class MergeQueue:
         return here
 
     async def take_in_person(self) -> None:
-        """Fetches, and merges new commits of the person if that gives no conflict. Needs the turn."""
+        """Fetches, and merges new commits of the person if that gives no conflict. Needs the turn.
+
+        Nothing is checked: it is the person who decides what is in their branch, and the checks of the next task see it
+        as their base.
+        """
         for _ in range(MAX_TURN_ATTEMPTS):
             async with self._lock.alone() as git:
                 await self._fetch(git)
@@ -166,13 +165,11 @@ class MergeQueue:
                 return
 
     async def advance(self, commit: str) -> MoveResult:
-        """Moves the branch to a commit that contains it, if the commit passes the checks. Needs the turn.
+        """Moves the branch to a commit that contains it. Needs the turn.
 
         Raises:
             RemoteUnreachable: the remote did not answer; nothing was moved.
         """
-        if self._verify and (reason := await self._verify(commit)):
-            return MoveResult(is_done=False, reason=reason)
         async with self._lock.alone() as git:
             old = await self._find_branch(git)
             if not await has_commit(git, old, within=commit):

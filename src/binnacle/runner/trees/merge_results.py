@@ -40,6 +40,14 @@ class MergeHeld(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
 
 
+class MergeRefused(Struct, frozen=True, kw_only=True):
+    """What merging the branch gives did not pass its checks. The branch is kept, to be changed."""
+
+    branch: str
+    into: str
+    reason: str
+
+
 class MergeConflict(Struct, frozen=True, kw_only=True):
     """Both branches changed the same place. The conflict is in the worker's tree, to be resolved there."""
 
@@ -72,7 +80,7 @@ class MergeConflict(Struct, frozen=True, kw_only=True):
         )
 
 
-MergeResult = MergeDone | MergeConflict | NothingToMerge | MergeHeld
+MergeResult = MergeDone | MergeConflict | NothingToMerge | MergeHeld | MergeRefused
 
 
 class PreparedTree(Struct, frozen=True, kw_only=True):

@@ -8,19 +8,20 @@ from typing import Protocol
 
 from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
 from binnacle.git.command import Commit, Git, is_nested_repository
+from binnacle.proving.work_range import WorkRange, find_work_range
 from binnacle.runner.run_control import RunStopped
 from binnacle.runner.trees.commits import delete_ref, find_branch, has_commit
 from binnacle.runner.trees.conflict_notes import readable_names
 from binnacle.runner.trees.file_lock import hold_lock
 from binnacle.runner.trees.ignored_files import find_precious
-from binnacle.runner.trees.merge_queue import Lease, MergeQueue, Verify
+from binnacle.runner.trees.merge_queue import Lease, MergeQueue
 from binnacle.runner.trees.merge_results import MergeResult, NothingToMerge, PreparedTree
 from binnacle.runner.trees.parking import WorkParker
 from binnacle.runner.trees.person_changes import PersonChanges
 from binnacle.runner.trees.person_checkout import PersonCheckout
 from binnacle.runner.trees.remote_branches import RemoteBranches
 from binnacle.runner.trees.repository_lock import RepositoryLock
-from binnacle.runner.trees.task_branches import TaskBranches
+from binnacle.runner.trees.task_branches import TaskBranches, Verify
 from binnacle.runner.trees.worktree_list import list_worktrees
 from binnacle.runner.trees.worktrees import WorkerTrees, is_held
 
@@ -81,8 +82,20 @@ class RunTrees(Protocol):
     async def changed(self, worker: int, task_id: str) -> Sequence[str]:
         """The files that a task has changed and that are not integrated."""
 
-    async def integrate(self, worker: int, task_id: str, message: str) -> MergeResult:
-        """Merges the work of a task into the branch of the run, in its turn.
+    async def find_change(self, worker: int, task_id: str, *, starts: Sequence[str]) -> WorkRange | None:
+        """The commits of a task, to be judged; None as long as they cannot be, as in a conflict.
+
+        `starts` are the commits of the folder and the main branches when the task was taken.
+
+        Raises:
+            GitError: git failed, or there is no commit.
+        """
+
+    async def is_integrated(self, commit: str) -> bool:
+        """Whether a commit is where the work of all tasks comes together."""
+
+    async def integrate(self, worker: int, task_id: str, message: str, verify: Verify | None = None) -> MergeResult:
+        """Merges the work of a task into the branch of the run, in its turn, if `verify` lets the result pass.
 
         Raises:
             RemoteUnreachable: the git remote did not answer; nothing was merged.
@@ -140,7 +153,19 @@ class InPlace:
             names |= {*(await self._git.ask("diff", "--name-only", "--no-renames", "-z", self._start, "HEAD")).names}
         return sorted(names)
 
-    async def integrate(self, worker: int, task_id: str, message: str) -> MergeResult:  # noqa: ARG002 - it is there
+    async def find_change(self, worker: int, task_id: str, *, starts: Sequence[str]) -> WorkRange | None:  # noqa: ARG002
+        return await find_work_range(self._folder, starts or [self._start])
+
+    async def is_integrated(self, commit: str) -> bool:
+        return self._git is not None and await has_commit(self._git, commit, within=await self.head())
+
+    async def integrate(
+        self,
+        worker: int,  # noqa: ARG002 - it is there
+        task_id: str,  # noqa: ARG002
+        message: str,  # noqa: ARG002
+        verify: Verify | None = None,  # noqa: ARG002
+    ) -> MergeResult:
         return NothingToMerge(branch="")
 
     async def close(self) -> Sequence[str]:
@@ -158,13 +183,12 @@ class InWorktrees:
         name: str,
         remote: str = "",
         lease: Lease | None = None,
-        verify: Verify | None = None,
         moves_checkout: bool = True,
     ) -> None:
         """`start` is the folder of the person, `folder` has the trees of all runs, `name` is that of the run.
 
-        `remote` and `lease` are for runs of several machines. `verify` checks what is to be integrated.
-        `moves_checkout` says whether the person's branch follows the branch of the run.
+        `remote` and `lease` are for runs of several machines. `moves_checkout` says whether the person's branch follows
+        the branch of the run.
 
         Raises:
             InvalidInput: `name` is no valid name for branches.
@@ -177,7 +201,7 @@ class InWorktrees:
         self._folder = os.path.join(self._shared_folder, name)
         self._name = name
         self._remote = RemoteBranches(remote, name) if remote else None
-        self._lease, self._verify = lease, verify
+        self._lease = lease
         self._moves_checkout = moves_checkout
         self._parker = WorkParker(name)
         self._trees = WorkerTrees(self._folder, self._parker)
@@ -206,7 +230,7 @@ class InWorktrees:
             self._checkout = PersonCheckout(self._lock, branch=branch, run_branch=self.branch)
             self._queue = MergeQueue(
                 self._lock, self._folder, self._name,
-                checkout=self._checkout, remote=self._remote, lease=self._lease, verify=self._verify,
+                checkout=self._checkout, remote=self._remote, lease=self._lease,
             )  # fmt: skip
             self._tasks = TaskBranches(
                 self._name, self._lock,
@@ -243,8 +267,14 @@ class InWorktrees:
     async def changed(self, worker: int, task_id: str) -> Sequence[str]:  # noqa: ARG002 - the branch says it
         return await self._tasks.list_changed(task_id)
 
-    async def integrate(self, worker: int, task_id: str, message: str) -> MergeResult:
-        return await self._tasks.integrate(worker, task_id, message)
+    async def find_change(self, worker: int, task_id: str, *, starts: Sequence[str]) -> WorkRange | None:  # noqa: ARG002
+        return await self._tasks.find_change(worker, task_id)
+
+    async def is_integrated(self, commit: str) -> bool:
+        return await self._tasks.is_integrated(commit)
+
+    async def integrate(self, worker: int, task_id: str, message: str, verify: Verify | None = None) -> MergeResult:
+        return await self._tasks.integrate(worker, task_id, message, verify)
 
     async def close(self) -> Sequence[str]:
         """Ends the run here. What is needed by nobody is removed; in doubt, it is kept."""

@@ -8,11 +8,12 @@ A conflict is never resolved by us. The merge is begun in the worker's tree, and
 the branch is integrated, also if the agent commits the marks or gives the merge up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from binnacle.errors import Refused, RemoteUnreachable
 from binnacle.git.command import MERGE, Commit, Git, is_nested_repository
+from binnacle.proving.work_range import WorkRange
 from binnacle.runner.trees.commits import (
     TASK_TRAILER,
     JoinConflict,
@@ -30,6 +31,7 @@ from binnacle.runner.trees.merge_results import (
     MergeConflict,
     MergeDone,
     MergeHeld,
+    MergeRefused,
     MergeResult,
     NothingToMerge,
     PreparedTree,
@@ -41,6 +43,10 @@ from binnacle.runner.trees.repository_lock import RepositoryLock
 from binnacle.runner.trees.tree_moves import TreeMove
 from binnacle.runner.trees.worktree_list import list_worktrees
 from binnacle.runner.trees.worktrees import WorkerTrees
+
+Verify = Callable[[str, str], Awaitable[str]]
+"""Checks a commit before it is integrated; the second is the end of the branch that it continues. Returns why it may
+not be; empty if it may."""
 
 
 class TaskBranches:
@@ -112,18 +118,39 @@ class TaskBranches:
                 return []
             return (await git.ask("diff", "--name-only", "--no-renames", "-z", f"{tip}...{commit}")).names
 
-    async def integrate(self, worker: int, task_id: str, message: str) -> MergeResult:
-        """Merges the branch of a task into the branch of the run, and then removes it."""
+    async def find_change(self, worker: int, task_id: str) -> WorkRange | None:
+        """What a task has changed since its branch left the branch of the run; None if that cannot be judged yet.
+
+        That is so while a conflict is not resolved, or if the branch cannot be merged at all.
+        """
+        tree = self._tree(worker, task_id)
+        async with self._lock.alone() as git:
+            here = git.at(tree.path)
+            commit, tip = await find_branch(git, tree.branch), await self._queue.find_tip(git)
+            if not commit or not await is_related(git, tip, commit):
+                return None
+            if await here.find_unfinished() or await find_unresolved(here):
+                return None
+            base = (await git.ask("merge-base", tip, commit)).line
+            return WorkRange(tree.path, commit, base, readable_names(await here.list_changed()))
+
+    async def is_integrated(self, commit: str) -> bool:
+        """Whether a commit is in the branch of the run."""
+        async with self._lock.alone() as git:
+            return await has_commit(git, commit, within=await self._queue.find_tip(git))
+
+    async def integrate(self, worker: int, task_id: str, message: str, verify: Verify | None = None) -> MergeResult:
+        """Merges the branch of a task into the branch of the run if `verify` lets it, and then removes it."""
         tree = self._tree(worker, task_id)
         async with self._queue.turn():
-            found = await self._integrate(tree, message)
+            found = await self._integrate(tree, message, verify)
         if isinstance(found, MergeDone | NothingToMerge):
             async with self._lock.alone() as git:
                 await self._leave(git, tree)
                 await self._delete_integrated(git, task_id)
         return found
 
-    async def _integrate(self, tree: WorkerTree, message: str) -> MergeResult:
+    async def _integrate(self, tree: WorkerTree, message: str, verify: Verify | None) -> MergeResult:
         for _ in range(MAX_TURN_ATTEMPTS):
             await self._queue.take_in_person()
             async with self._lock.alone() as git:
@@ -132,6 +159,8 @@ class TaskBranches:
                 if not isinstance(joined, str):
                     return joined
                 files = (await git.ask("diff", "--name-only", "--no-renames", "-z", tip, joined)).names
+            if verify is not None and (reason := await verify(joined, tip)):
+                return MergeRefused(branch=tree.branch, into=self._queue.branch, reason=reason)
             moved = await self._queue.advance(joined)
             if moved.reason:
                 return self._hold(tree, moved.reason)
