@@ -7,9 +7,14 @@ from binnacle.plan.past_attempts import PastAttempt
 from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData, RunSituation
 from binnacle.store.views.overview import ProjectOverview
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
+from binnacle.work.evidence import Evidence
 from binnacle.work.feature import Discipline, Feature
+from binnacle.work.gaming import ChangeFinding
 from binnacle.work.journal import Comment, Note, Progress
+from binnacle.work.review import Review, ReviewRemark
+from binnacle.work.review_material import ReviewMaterial, judge_criteria
 from binnacle.work.session import Iteration
+from binnacle.work.task import Task
 from places import NOW
 from work.builders import a_task
 
@@ -57,6 +62,35 @@ def an_iteration(number: int, summary: str, *, ago: timedelta) -> Iteration:
     return Iteration(
         session="bns-0001", number=number, summary=summary, started_at=NOW - timedelta(days=90), ended_at=NOW - ago
     )
+
+
+def a_change(task: Task) -> ReviewMaterial:
+    """A change of a task that waits for its second review."""
+    review = Review(
+        id="bnv-1a2b",
+        task_id=task.id,
+        commit_id="fedcba9876543210fedcba9876543210fedcba98",
+        tree="5555",
+        base="0123456789abcdef0123456789abcdef01234567",
+        round=2,
+        require="agent",
+        reasons=("it changes shop/**",),
+        status="open",
+        created_at=NOW,
+    )
+    remark = ReviewRemark(
+        id="bnm-1111", review="bnv-0001", task_id=task.id, author="bns-0009", commit_id="89abcdef01234567",
+        path="shop/cart.py", line=12, code="    return total", body="an empty cart raises", state="addressed",
+        created_at=NOW,
+    )  # fmt: skip
+    result = Evidence(
+        id="bne-1111", check_name="tests", definition="d", commit_id=review.commit_id, tree=review.tree, verdict="pass",
+        ran=14, findings=(ChangeFinding(kind="test_changed", path="tests/test_cart.py", text="changed"),),
+        created_at=NOW,
+    )  # fmt: skip
+    *plain, last = task.acceptance_criteria or ("it works",)
+    criteria = judge_criteria((*plain, f"{last} [check: tests]"), [result])
+    return ReviewMaterial(review=review, task=task, criteria=criteria, evidence=(result,), remarks=(remark,))
 
 
 def listed(count: int, **fields: Any) -> tuple[ListedTask, ...]:

@@ -23,6 +23,7 @@ from binnacle.work.planning_steps import PlanningStep
 from binnacle.work.specification import find_coverage, parse_specification, split_into_parts
 from places import NOW
 from plan.loaded import (
+    a_change,
     a_comment,
     a_discipline,
     a_feature,
@@ -166,13 +167,20 @@ def resolving() -> PromptData:
     )
 
 
+def reviewing() -> PromptData:
+    """What an agent gets that reviews the change of a task. What its worker said is there, and not for them."""
+    return replace(trying_again(), task=TaskDetails(task=replace(TOTAL, status="in_review")), change=a_change(TOTAL))
+
+
 PLANNING = {"plan": planning, "part": planning_a_part, "again": planning_again}
+REVIEWING = {"change": reviewing}
 IN_RUNS = ("loop", "loop_debug", "report", "task")
 STAGES = {"do": doing, "attempt": trying_again, "conflict": resolving}
 
 PROMPTS = {
     **{name: ("", name) for name in BOX},
     **{f"plan.{stage}": (stage, "plan") for stage in PLANNING},
+    **{f"code_review.{stage}": (stage, "code_review") for stage in REVIEWING},
     **{f"{name}.{stage}": (stage, name) for name in IN_RUNS for stage in STAGES},
 }
 """Every file: its stage in a run, or nothing, and its recipe."""
@@ -180,11 +188,11 @@ PROMPTS = {
 
 def prompt_of(file: str) -> str:
     stage, recipe = PROMPTS[file]
-    given = trying_again(extra="And quickly.") if not stage else (PLANNING | STAGES)[stage]()
+    given = trying_again(extra="And quickly.") if not stage else (PLANNING | REVIEWING | STAGES)[stage]()
     given = given if stage else replace(given, run=None)
     about = SessionSubject(given.discipline, "shop", given.task.task if given.task else None)
     made = plan(the_recipe(recipe), the_catalog(), about, given)
-    if not stage or stage in PLANNING:
+    if not stage or stage in PLANNING | REVIEWING:
         return made.prompt.text
     names = {tool.tool: tool.name for tool in reversed(made.tools)}
     values = TemplateValues(run="shop", session="bns-0001", iteration=4)
@@ -252,6 +260,31 @@ def test_whoever_does_a_task_of_a_run_reads_all_that_decides(name):
     assert "An order is what a cart was" not in text, "what its task does not cover is not in it"
     assert "Let a cart be emptied" in prompt_of(f"{name}.conflict")
     assert "Resolve the conflict above before anything else." in prompt_of(f"{name}.conflict")
+
+
+def test_whoever_reviews_a_change_reads_what_was_asked_for_and_nothing_that_its_worker_said():
+    text = prompt_of("code_review.change")
+    for said in (
+        *(TOTAL.title, TOTAL.description, *TOTAL.acceptance_criteria, "check tests: pass", "tests: pass, 14 tests ran"),
+        *(
+            "test changed: tests/test_cart.py",
+            "an empty cart raises",
+            "fedcba98",
+            "review bnv-1a2b",
+            "it changes shop/**",
+        ),
+        "2. Its total is in cents, with the discount of the customer.",
+    ):
+        assert said in text, said
+    for said in (
+        "Partly done",
+        "Remaining",
+        "Round down",
+        "`Cart.add` and",
+        "the fixture `shop`",
+        "prices are in cents",
+    ):
+        assert said not in text, said
 
 
 def test_no_golden_file_is_left_over():

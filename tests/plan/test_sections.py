@@ -18,6 +18,7 @@ from binnacle.plan.sections import FORMS, SECTIONS
 from binnacle.store.views.task_details import TaskDetails
 from places import NOW
 from plan.loaded import (
+    a_change,
     a_comment,
     a_discipline,
     a_feature,
@@ -42,7 +43,8 @@ def test_every_section_has_a_form_and_something_to_say():
     whole, outside = everything(), replace(everything(), run=None)
     part = PlannedPart(text="- a", outline="- A", uncovered=(UncoveredRequirement(id="R1", text="a"),))
     planner = replace(everything(), task=None, run=RunSituation(part=part))
-    assert all(any(map(section, (whole, outside, planner))) for section in SECTIONS.values())
+    reviewer = replace(outside, change=a_change(a_task()))
+    assert all(any(map(section, (whole, outside, planner, reviewer))) for section in SECTIONS.values())
     assert {name: section(whole) for name, section in SECTIONS.items()} == {
         name: section(everything()) for name, section in SECTIONS.items()
     }

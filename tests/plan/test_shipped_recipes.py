@@ -18,7 +18,19 @@ from binnacle.tools.json_schema import input_schema
 from plan.loaded import everything
 
 BOX = (
-    *("brainstorm", "chat", "debug", "default", "develop", "disciplines", "enrich", "interview", "loop", "loop_debug"),
+    *(
+        "brainstorm",
+        "chat",
+        "code_review",
+        "debug",
+        "default",
+        "develop",
+        "disciplines",
+        "enrich",
+        "interview",
+        "loop",
+        "loop_debug",
+    ),
     *("passthrough", "plan", "report", "review", "task"),
 )
 
@@ -101,6 +113,13 @@ def test_only_recipes_of_iterations_summarise_and_complete_them():
     about = {"iteration_summary", "session_complete"}
     assert {name for name in BOX if about & shown(name).keys()} == {"loop", "loop_debug", "plan"}
     assert not (about | {"session_abort"}) & shown("default").keys()
+
+
+def test_who_reviews_a_change_changes_nothing_but_its_own_verdict():
+    rules = the_recipe("code_review").tools
+    assert [rule.name for rule in rules if not the_catalog().find(rule.name).spec.hints.read_only] == ["review_verdict"]
+    assert {rule.task for rule in rules} == {"own"}
+    assert not the_recipe("code_review").commands
 
 
 def test_limits_are_those_the_design_asks_for():

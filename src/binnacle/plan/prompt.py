@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from binnacle.plan.prompt_data import PromptData
+from binnacle.plan.prompt_data import CHANGE, PromptData
 from binnacle.plan.recipe import Recipe
 from binnacle.plan.sections import DECIDING, FORMS, SECTIONS, SectionForm
 from binnacle.plan.token_count import count
@@ -64,8 +64,11 @@ def render(recipe: Recipe, loaded: PromptData, names: Mapping[str, str], *, all_
 
 
 def shown_sections(listed: Sequence[str], loaded: PromptData) -> tuple[str, ...]:
-    """The sections that a prompt shows if they are not empty: those listed, and what decides."""
-    added = DECIDING if loaded.run is not None else ("extra",)
+    """The sections that a prompt shows if they are not empty: those listed, and what decides.
+
+    Nothing is added for who reviews a change: earlier attempts, for one, are the words of those who made it.
+    """
+    added = DECIDING if loaded.run is not None and CHANGE not in listed else ("extra",)
     return (*listed, *(name for name in added if name not in listed))
 
 

@@ -12,17 +12,19 @@ from binnacle.config.repository_files import find_inside, is_below
 from binnacle.config.settings import load_settings
 from binnacle.plan.codebase import Codebase, survey
 from binnacle.plan.past_attempts import PastAttempt, list_attempts
-from binnacle.store import comments, dependencies, features, learnings, notes, reports, runs, sessions, tasks
+from binnacle.store import comments, dependencies, features, learnings, notes, reports, reviews, runs, sessions, tasks
 from binnacle.store.sessions import ITERATIONS
 from binnacle.store.table import placeholders
 from binnacle.store.tasks import TASKS, TaskFilter
 from binnacle.store.transaction import Reader
 from binnacle.store.views import overview
 from binnacle.store.views.overview import ProjectOverview
+from binnacle.store.views.review_material import load_material
 from binnacle.store.views.task_details import TaskDetails, load_details
 from binnacle.work.feature import Discipline, Feature
 from binnacle.work.journal import Comment, Note, Progress
 from binnacle.work.learning import Learning
+from binnacle.work.review_material import ReviewMaterial
 from binnacle.work.run import RunRecord
 from binnacle.work.session import Iteration
 from binnacle.work.specification import find_covered, parse_specification
@@ -32,6 +34,8 @@ MAX_OPEN_TASKS = 100
 MAX_CLOSED_TASKS = 10
 MAX_SUMMARY_CHARACTERS = 120
 MAX_ITERATIONS = 5
+CHANGE = "change"
+"""The section of prompts for who reviews a change. They have nothing that the agent who made it wrote."""
 
 
 class ContextFile(Struct, frozen=True, kw_only=True):
@@ -137,6 +141,9 @@ class PromptData(Struct, frozen=True, kw_only=True):
     """Tasks of the feature, or of the project: open ones by urgency, then recently closed ones."""
 
     task: TaskDetails | None = None
+    change: ReviewMaterial | None = None
+    """The change of the task that waits for a review, for who reviews it."""
+
     attempts: tuple[PastAttempt, ...] = ()
     """Earlier attempts at the task, the oldest first."""
 
@@ -218,6 +225,7 @@ def load(
         learnings=_list_learnings(tx, owner),
         listing=_list_tasks(tx, owner, unloaded) if sections is None or "tasks" in sections else (),
         task=about,
+        change=_find_change(tx, about) if about and sections is not None and CHANGE in sections else None,
         attempts=attempts,
         remaining=(before.remaining,) if before.remaining else (),
         comments=_list_comments(about, before) if about else (),
@@ -233,6 +241,11 @@ def load(
         extra=extra.strip(),
         unloaded=unloaded,
     )
+
+
+def _find_change(tx: Reader, about: TaskDetails) -> ReviewMaterial | None:
+    found = reviews.find_open(tx, about.task.id)
+    return load_material(tx, found) if found else None
 
 
 def first_sentence(text: str, *, limit: int = MAX_SUMMARY_CHARACTERS) -> str:

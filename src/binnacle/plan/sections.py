@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from binnacle.plan.past_attempts import PastAttempt
-from binnacle.plan.prompt_data import ListedTask, PastOutcome, PromptData, first_sentence
+from binnacle.plan.prompt_data import CHANGE, ListedTask, PastOutcome, PromptData, first_sentence
 from binnacle.plan.tool_mentions import Step
 from binnacle.work.journal import Note
 from binnacle.work.learning import Learning
+from binnacle.work.review_material import describe_earlier, describe_findings, describe_results, describe_subject
 from binnacle.work.run import AttemptOutcome
 from binnacle.work.status import PRIORITIES
 
@@ -213,6 +214,21 @@ def uncovered(loaded: PromptData) -> str:
     )
 
 
+def change(loaded: PromptData) -> str:
+    found = loaded.change
+    if found is None:
+        return ""
+    shown = [f"{one.number}. {one.describe()}" for one in found.criteria if one.shown_by]
+    return _join_paragraphs(
+        f"It is {describe_subject(found)}.",
+        _list("Why it is reviewed:", found.review.reasons),
+        _list("What it does to what judges it; look at this first:", describe_findings(found)),
+        _list("What the checks said:", describe_results(found)),
+        _list("What shows the criteria:", shown),
+        _list("What reviewers asked for before:", describe_earlier(found)),
+    )
+
+
 def extra(loaded: PromptData) -> str:
     return loaded.extra
 
@@ -236,6 +252,7 @@ SECTIONS: dict[str, Callable[[PromptData], str]] = {
     "answers": answers,
     "requirements": requirements,
     "task": task,
+    CHANGE: change,
     "conflict": conflict,
     "situation": situation,
     "outline": outline,
@@ -265,6 +282,7 @@ FORMS: dict[str, SectionForm] = {
     "answers": SectionForm("Answers to questions", 0),
     "requirements": SectionForm("What was asked for", 0),
     "task": SectionForm("Your task", 0),
+    CHANGE: SectionForm("The change to review", 0),
     "conflict": SectionForm("A conflict to resolve first", 0),
     "situation": SectionForm("Where you work and what you may do", 0),
     "outline": SectionForm("Outline of the complete specification", 0),

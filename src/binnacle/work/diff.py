@@ -87,3 +87,18 @@ def follow_line(hunks: Sequence[Hunk], line: int) -> int | None:
             return None
         shift += hunk.new_count - hunk.old_count
     return line + shift
+
+
+def number_lines(hunks: str) -> str:
+    """Hunks with the number of each line in the new file in front of it, so that a reader can name the line."""
+    shown, number = [], 0
+    for line in hunks.removesuffix("\n").split("\n"):
+        if match := _HUNK.match(line):
+            number = int(match[3])
+            shown.append(line)
+        elif line[:1] in ("+", " "):
+            shown.append(f"{number:>6} {line}")
+            number += 1
+        else:
+            shown.append(f"{'':>6} {line}")
+    return "\n".join(shown)

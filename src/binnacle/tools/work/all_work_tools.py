@@ -1,11 +1,11 @@
 """All work tools."""
 
 from binnacle.tools.tool_spec import ToolSpec
-from binnacle.tools.work import comments, features, intents, journal, project, tasks
+from binnacle.tools.work import comments, features, intents, journal, project, reviews, tasks
 from binnacle.tools.work.access import StoreAccess
 from binnacle.tools.work.typed_tool import declared_names, specs
 
-MODULES = (tasks, comments, features, journal, project, intents)
+MODULES = (tasks, comments, features, journal, project, intents, reviews)
 """Importing them declares their tools, in the order in which agents see them."""
 
 

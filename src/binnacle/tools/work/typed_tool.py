@@ -1,19 +1,43 @@
-"""Turns a typed function of a transaction into a tool, with its schema, validation and description."""
+"""Turns a typed function of a transaction into a tool, with its schema, validation and description.
 
-from collections.abc import Callable, Iterable
+What has to be read elsewhere meanwhile, such as a commit, does not fit into a transaction. A tool that does so is a
+coroutine of a `StoreCall`, which has a transaction for each of its parts.
+"""
+
+from collections.abc import Callable, Coroutine, Iterable
 from inspect import CO_VARKEYWORDS
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from binnacle.store.transaction import Writer
+from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
 from binnacle.tools.tool_spec import ToolAlias, ToolErrorContract, ToolHints, ToolSpec
 from binnacle.tools.work.access import StoreAccess
 from binnacle.work.actor import Actor
 
-Function = Callable[..., ToolReply]
+Function = Callable[..., ToolReply | Coroutine[Any, Any, ToolReply]]
+Result = TypeVar("Result")
+
+CALL_TIMEOUT_SECONDS = 60.0
+"""Seconds for a tool that does more than a transaction."""
+
+
+class StoreCall(NamedTuple):
+    """A call of a tool that needs several transactions."""
+
+    caller: Caller
+    access: StoreAccess
+
+    async def read(self, look: Callable[[Reader], Result]) -> Result:
+        """The result of `look` in a transaction of its own."""
+        return await self.access.run(self.caller, look, writes=False)
+
+    async def write(self, change: Callable[[Writer], Result]) -> Result:
+        """The result of `change` in a transaction of its own, made by the caller."""
+        return await self.access.run(self.caller, change, writes=True)
+
 
 _declared: list[tuple[Function, dict[str, Any]]] = []
 
@@ -26,11 +50,14 @@ def tool(
     destructive: bool = False,
     idempotent: bool = False,
     claims: bool = False,
+    writes: bool = False,
     errors: Iterable[tuple[str, str]] = (),
     synonyms: dict[str, str] | None = None,
     when: str = "",
 ) -> Callable[[Function], Function]:
     """Declares a function as a tool. Its first parameter says whether it reads (`Reader`) or writes (`Writer`).
+
+    If that is a `StoreCall`, the function is a coroutine, and `writes` says whether it changes anything.
 
     The tool has the function's name, its docstring as description, and its other parameters. Parameters of
     `**fields: Unpack[…]` may be left out, and then the function does not get them. A parameter of the type `Actor`
@@ -46,7 +73,7 @@ def tool(
             "synonyms": synonyms or {},
             "when_to_use": when,
         }
-        behaviour = {"destructive": destructive, "idempotent": idempotent, "claims": claims}
+        behaviour = {"destructive": destructive, "idempotent": idempotent, "claims": claims, "writes": writes}
         _declared.append((function, options | behaviour))
         return function
 
@@ -74,8 +101,8 @@ def _spec(function: Function, options: dict[str, Any], access: StoreAccess) -> T
     names = [name for name in others if hints[name] is not Actor]
     actors = [name for name in others if hints[name] is Actor]
     optional = _optional_fields(function, hints)
-    writes = issubclass(hints[first], Writer)
-    claims = options.pop("claims")
+    is_call = hints[first] is StoreCall
+    writes, claims = options.pop("writes") or (not is_call and issubclass(hints[first], Writer)), options.pop("claims")
     behaviour = ToolHints(
         read_only=not writes,
         destructive=options.pop("destructive"),
@@ -98,10 +125,16 @@ def _spec(function: Function, options: dict[str, Any], access: StoreAccess) -> T
             if (value := getattr(values, name)) is not None:
                 given[name] = value
 
+        if is_call:
+            called: Any = function(StoreCall(caller, access), **given)
+            answer: ToolReply = await called
+            return answer
+
         def work(tx: Any) -> ToolReply:
             for name in actors:  # the caller is known only now: `access` identifies it first
                 given[name] = caller.actor
-            return function(tx, **given)
+            made: Any = function(tx, **given)
+            return made  # type: ignore[no-any-return]
 
         reply = await access.run(caller, work, writes=writes, claims=claims)
         if reply.request is not None and access.done_requests is not None:
@@ -115,7 +148,7 @@ def _spec(function: Function, options: dict[str, Any], access: StoreAccess) -> T
         parameters=parameters,
         hints=behaviour,
         run=run,
-        timeout=None,
+        timeout=CALL_TIMEOUT_SECONDS if is_call else None,
         **options,
     )
 
