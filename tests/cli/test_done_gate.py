@@ -154,3 +154,44 @@ def test_without_trust_checks_have_no_effect_and_done_is_said(bn, repo):
     task = bn.add("the work")
     answer = bn("task", "done", task)
     assert (answer["task"]["status"], answer["task"]["level"]) == ("done", "said")
+
+
+def test_a_task_names_what_shows_each_criterion_and_whether_it_is_proven(checked, repo):
+    task = checked.add("the work", "--accept", "it is good [check: tests]", "--accept", "it looks nice")
+    checked("task", "start", task)
+    assert "◇ check tests: not proven, the check has not run" in checked.human("task", "show", task)
+    repo.commit("worse", {"work.txt": "worse\n"})
+    refused(checked, task)
+    (criterion,) = checked("task", "show", task)["criteria"]
+    assert (criterion["text"], criterion["check"], criterion["state"]) == ("it is good", "tests", "failed")
+    commit = repo.commit("the work", {"work.txt": "good\n"})
+    checked("task", "done", task)
+    shown = checked.human("task", "show", task)
+    assert f"✓ check tests: proven at {commit[:8]}" in shown
+    assert "no check or test shows it" in shown
+    assert f"evidence:  checked at {commit[:8]}, just now" in shown
+    told = checked("tool", "task_get", f'{{"id": "{task}"}}')["data"]
+    assert told["criteria"][0]["state"] == "proven"
+    text = checked.human("tool", "task_get", f'{{"id": "{task}"}}')
+    assert f"is shown by check tests: proven at {commit[:8]}" in text
+
+
+def test_the_overview_the_feature_and_the_log_say_what_is_proven(checked, repo):
+    checked("feature", "add", "auth")
+    task = begin(checked)
+    checked("task", "update", task, "-f", "auth")
+    commit = repo.commit("the work", {"work.txt": "good\n"})
+    checked("task", "done", task, "-m", "built")
+    other = begin(checked)
+    checked("task", "update", other, "-f", "auth")
+    checked("task", "done", other, "--waive", "no display here")
+    assert checked("status")["overview"]["proof"] == {"checked": 1, "waived": 1}
+    assert "✓ 2 done: 1 checked, 1 waived" in checked.human("status")
+    assert "2 done: 1 checked, 1 waived; 0 open" in checked.human("feature", "show", "auth")
+    assert "2 done: 1 checked, 1 waived" in checked.human("stats")
+    told = checked.human("tool", "project_progress", "{}")
+    assert "auth: 2 done: 1 checked, 1 waived; 0 open" in told
+    log = checked.human("log", "-n", "0")
+    assert f'saw the check tests pass at {commit[:8]} for {task} "the work"' in log
+    assert f'finished {task} "the work" (checked at {commit[:8]}): built' in log
+    assert f'waived the checks of {other} "the work": no display here' in log

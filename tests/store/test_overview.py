@@ -3,6 +3,7 @@
 from binnacle.store import comments, features, learnings, notes, queue, task_moves
 from binnacle.store.views import overview
 from binnacle.store.views.overview import FeatureCount
+from binnacle.work.closed_count import ClosedCount
 from store.verbs import AGENT, do, put, see
 
 
@@ -36,7 +37,13 @@ def test_everything_worth_counting_is_counted(store):
     found = see(store, overview.load_stats)
     assert found.open_by_priority == {"critical": 1, "backlog": 1}
     assert found.by_kind == {"bug": 1, "task": 3}
-    assert found.features == [FeatureCount(feature="", open=1, done=0), FeatureCount(feature="login", open=1, done=1)]
+    assert found.features == [
+        FeatureCount(feature="", open=1, done=0),
+        FeatureCount(feature="login", open=1, done=1, proof=ClosedCount(said=1, cancelled=1)),
+    ]
+    assert found.overview.proof == ClosedCount(said=1, cancelled=1)
+    assert see(store, overview.count_by_feature, "login") == found.features[1:]
+    assert see(store, overview.count_by_feature, "nowhere") == []
     assert found.claims == {AGENT.name: 1}
     assert (found.comments, found.learnings, found.notes) == (1, 1, 2)
     assert found.events == 10

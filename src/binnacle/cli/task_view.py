@@ -5,9 +5,17 @@ from datetime import UTC, datetime
 from binnacle.cli.screen import Screen, mark_status
 from binnacle.cli.views import ago, fields, priority, prose
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
+from binnacle.work.acceptance import parse_criterion
+from binnacle.work.criterion_proof import CriterionState
 from binnacle.work.evidence import describe_level, describe_verdict
 from binnacle.work.review import describe_remark
 from binnacle.work.task import Task
+
+CRITERION_MARKS: dict[CriterionState, tuple[str, str]] = {
+    "proven": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "open": ("◇", "yellow"),
+}
 
 
 def show_details(details: TaskDetails, screen: Screen) -> None:
@@ -39,7 +47,7 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
         screen,
     )
     prose("Description", task.description, screen)
-    prose("Acceptance criteria", task.acceptance_criteria, screen)
+    _show_criteria(details, screen)
     prose("Hints", task.hints, screen)
     prose("Pseudocode", task.pseudocode, screen)
     prose("Files to read", task.context_files, screen)
@@ -61,6 +69,24 @@ def show_details(details: TaskDetails, screen: Screen) -> None:
     for comment in details.comments:
         screen.line(f"  {screen.styled(f'{comment.author}, {ago(comment.created_at)} ({comment.id})', 'dim')}")
         screen.block(comment.body, indent=4)
+
+
+def _show_criteria(details: TaskDetails, screen: Screen) -> None:
+    """Each criterion, and below it what shows it and whether that is proven."""
+    if not details.task.acceptance_criteria:
+        return
+    screen.line()
+    screen.heading("Acceptance criteria")
+    proofs = iter(details.criteria)
+    for line in details.task.acceptance_criteria:
+        parsed = parse_criterion(line)
+        screen.block(f"- {parsed.text}")
+        if parsed.check or parsed.test:
+            proof = next(proofs)
+            mark, style = CRITERION_MARKS[proof.state]
+            screen.line(f"    {screen.styled(mark, style)} {proof.describe()}")
+        else:
+            screen.line(screen.styled("    no check or test shows it", "dim"))
 
 
 def _evidence(task: Task) -> str:

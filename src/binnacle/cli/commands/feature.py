@@ -7,6 +7,7 @@ from binnacle.cli.command import CommandAnswer, Group, arg, changes, reads
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.store import features
+from binnacle.store.views.overview import FeatureCount, count_by_feature
 from binnacle.work.feature import Feature
 from binnacle.work.learning import Learning
 
@@ -67,6 +68,7 @@ class FeatureAnswer(CommandAnswer):
 
     feature: Feature
     learnings: list[Learning] | None = None
+    progress: FeatureCount | None = None
 
 
 def given_fields(args: Namespace, names: tuple[str, ...]) -> dict[str, Any]:
@@ -94,6 +96,7 @@ def _show_one(answer: FeatureAnswer, screen: Screen) -> None:
     fields(
         (
             ("acronym", feature.acronym),
+            ("tasks", _progress(answer.progress)),
             ("builds on", feature.dependencies),
             ("checks", feature.checks),
             ("documents", feature.knowledge_paths),
@@ -106,6 +109,10 @@ def _show_one(answer: FeatureAnswer, screen: Screen) -> None:
     prose("Architecture", feature.architecture, screen)
     prose("Boundaries", feature.boundaries, screen)
     prose("Learnings", [one.text for one in answer.learnings or ()], screen)
+
+
+def _progress(count: FeatureCount | None) -> str:
+    return "; ".join(filter(None, (count.proof.describe(), f"{count.open} open"))) if count else ""
 
 
 @FEATURE.command(
@@ -130,14 +137,21 @@ def list_features(context: Context, args: Namespace) -> FeatureListAnswer:  # no
 
 
 @FEATURE.command(
-    "show", "a feature with its learnings", "bn feature show auth", NAME, view=_show_one, needs=reads("feature_get")
+    "show",
+    "a feature with its learnings and tasks in numbers",
+    "bn feature show auth",
+    NAME,
+    view=_show_one,
+    needs=reads("feature_get"),
 )
 def show(context: Context, args: Namespace) -> FeatureAnswer:
     from binnacle.store import learnings
 
     with context.reading() as tx:
         feature = features.get(tx, args.name)
-        return FeatureAnswer(feature=feature, learnings=learnings.list_learnings(tx, feature=feature.name))
+        found = learnings.list_learnings(tx, feature=feature.name)
+        counts = count_by_feature(tx, feature.name)
+        return FeatureAnswer(feature=feature, learnings=found, progress=counts[0] if counts else None)
 
 
 @FEATURE.command(

@@ -81,6 +81,9 @@ def _show_status(answer: StatusAnswer, screen: Screen) -> None:
     done = counts.by_status.get("done", 0)
     words = [f"{STATUS_MARKS[status][0]} {count} {status}" for status, count in counts.by_status.items()]
     screen.line(f"{_bar(done, counts.tasks, screen)} {done}/{counts.tasks} done   {'  '.join(words)}")
+    if done:
+        mark, style = ("✓", "green") if counts.proof.is_proven else ("◇", "yellow")
+        screen.line(f"{screen.styled(mark, style)} {counts.proof.describe()}")
     parts = (("In progress", answer.in_progress), ("Ready", answer.ready), ("Blocked", answer.blocked))
     for title, some in parts:
         if some:
@@ -164,6 +167,7 @@ def _show_stats(stats: ProjectStats, screen: Screen) -> None:
             ("ready", str(counts.ready)),
             ("waiting", str(counts.waiting)),
             ("by status", _pairs(counts.by_status)),
+            ("closed", counts.proof.describe()),
             ("open by priority", _pairs(stats.open_by_priority)),
             ("by kind", _pairs(stats.by_kind)),
             ("in progress by", _pairs(stats.claims)),
@@ -176,8 +180,8 @@ def _show_stats(stats: ProjectStats, screen: Screen) -> None:
     )
     if stats.features:
         screen.line()
-        rows = ((one.feature or "(none)", str(one.open), str(one.done)) for one in stats.features)
-        screen.table(rows, flexible=0, headings=("FEATURE", "OPEN", "DONE"))
+        rows = ((one.feature or "(none)", str(one.open), one.proof.describe()) for one in stats.features)
+        screen.table(rows, flexible=0, headings=("FEATURE", "OPEN", "CLOSED"))
 
 
 def _pairs(counts: dict[str, int]) -> str:

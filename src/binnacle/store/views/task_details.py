@@ -1,14 +1,17 @@
 """A task with its dependencies, dependents, parts, comments and questions."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from binnacle.store import comments, tasks
-from binnacle.store.evidence import list_of_task
+from binnacle.store.evidence import list_of_commit, list_of_task
 from binnacle.store.questions import list_task_questions
 from binnacle.store.review_remarks import list_for_agent
 from binnacle.store.reviews import find_open
 from binnacle.store.transaction import Reader
 from binnacle.store.waivers import list_waivers
+from binnacle.work.criterion_proof import CriterionProof, judge_criteria
 from binnacle.work.evidence import Evidence, Waiver
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Comment
@@ -42,6 +45,9 @@ class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
     """The newest results of checks about it, newest first."""
 
+    criteria: tuple[CriterionProof, ...] = ()
+    """The acceptance criteria that name a check or a test, and whether it shows them."""
+
     waivers: tuple[Waiver, ...] = ()
     review: Review | None = None
     """The review that it waits for."""
@@ -69,6 +75,7 @@ def load_details(tx: Reader, text: str) -> TaskDetails:
     around: dict[str, list[RelatedTask]] = {"depends_on": [], "dependents": [], "parts": []}
     for field, task_id, title, status, reason, *_ in tx.rows(_AROUND, task.id, task.id, task.id):
         around[field].append(RelatedTask(id=task_id, title=title, status=status, reason=reason))
+    newest = list_of_task(tx, task.id, limit=MAX_SHOWN_EVIDENCE)
     return TaskDetails(
         task=task,
         depends_on=tuple(around["depends_on"]),
@@ -76,8 +83,20 @@ def load_details(tx: Reader, text: str) -> TaskDetails:
         parts=tuple(around["parts"]),
         comments=tuple(comments.list_comments(tx, task.id)),
         questions=tuple(list_task_questions(tx, task.id)),
-        evidence=tuple(list_of_task(tx, task.id, limit=MAX_SHOWN_EVIDENCE)),
+        evidence=tuple(newest),
+        criteria=_judge_criteria(tx, task, newest),
         waivers=tuple(list_waivers(tx, task.id)),
         review=find_open(tx, task.id),
         remarks=tuple(list_for_agent(tx, task.id)),
     )
+
+
+def _judge_criteria(tx: Reader, task: Task, newest: Sequence[Evidence]) -> tuple[CriterionProof, ...]:
+    """What is known of the criteria at the commit that was proven, or else at the last that was checked.
+
+    A result may have been made for another task with the same commit.
+    """
+    if not task.acceptance_criteria:
+        return ()
+    commit = task.evidence_commit or (newest[0].commit_id if newest else "")
+    return judge_criteria(task.acceptance_criteria, list_of_commit(tx, commit) if commit else ())

@@ -31,8 +31,12 @@ def project_progress(tx: Reader) -> ToolReply:
     """How many tasks are done and open, by feature."""
     found = overview.load_stats(tx)
     status = ", ".join(f"{count} {name}" for name, count in found.overview.by_status.items())
-    rows = [f"{one.feature or '(no feature)'}: {one.done} done, {one.open} open" for one in found.features]
-    return ToolReply(found, "\n".join([status or "no tasks", *rows]))
+    proof = found.overview.proof.describe()
+    rows = [
+        f"{one.feature or '(no feature)'}: {one.proof.describe() or '0 done'}; {one.open} open"
+        for one in found.features
+    ]
+    return ToolReply(found, "\n".join(filter(None, (status or "no tasks", proof, *rows))))
 
 
 @tool(

@@ -252,6 +252,7 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
         level = describe_level(task.evidence_level, task.evidence_commit, task.evidence_at, now=tx.now)
         parts.append(f"evidence: {level}")
     parts += [f"{name}: {value}" for name in ("description", "hints", "pseudocode") if (value := getattr(task, name))]
+    parts += [f"criterion {one.text!r} is shown by {one.describe()}" for one in found.criteria]
     for name in ("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers", "checks"):
         if value := getattr(task, name):
             parts.append(f"{name}: " + "; ".join(value))
