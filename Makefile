@@ -32,7 +32,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 demo: install  ## see the product work on a temporary repository
-	@$(BIN)/python demo/tour.py
+	@$(BIN)/python tests/as_person.py $(BIN)/python demo/tour.py
 
 test: install  ## run the tests, on SQLite and on a real PostgreSQL
 	@echo "==> tests"
@@ -100,7 +100,7 @@ docs: install  ## write the reference pages again
 	@$(BIN)/python docs/generate.py
 
 picture: install  ## write what the demo shows again, as the picture of the README
-	@$(BIN)/python demo/tour.py --svg docs/tour.svg
+	@$(BIN)/python tests/as_person.py $(BIN)/python demo/tour.py --svg docs/tour.svg
 
 snapshots: install  ## write what agents see of each recipe again, to be looked at with git diff
 	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python -m pytest -q -n 0 tests/plan/test_session.py tests/plan/test_golden.py -k "Snapshots or as_it_was"

@@ -25,28 +25,28 @@ STEPS = [
     ("A small shop, with a specification and a test that fails.", "cat spec.md"),
     ("", "pytest -q --tb=no"),
     (
-        "Run an agent on it. It plans the tasks, then does one in each iteration, with a debugger at hand.",
-        "bn run spec.md --agent demo-agent --recipe loop_debug --approve all --headless -H",
+        "What decides whether work is done is in a file of the project, and holds once you approve it.",
+        "cat .binnacle/checks.yaml",
     ),
+    ("", "bn check approve --yes -H"),
     (
-        "What it changed, a commit for each task.",
-        "git log --stat --format=%s HEAD~2..",
+        "Run an agent on it. It plans the tasks, then does one in each iteration, with a debugger at hand. Its second "
+        "change breaks what the first one repaired: the check fails, the agent is told why, and repairs it.",
+        "bn run spec.md --agent demo-agent --recipe loop_debug --approve all --headless --workers 2 -H",
     ),
-    ("", "git show --format= -U0 HEAD~1"),
-    ("The tests pass.", "pytest -q"),
+    ("What it changed, a commit for each task.", "git log --stat --format=%s --first-parent HEAD~2.."),
+    ("What is known of it, and how.", "bn report -H"),
+    ("Does it still hold?", "bn verify -H"),
     ("What it found out is kept for the next agent, and for you.", "bn note list -H"),
-    ("", "bn task list --all -H"),
     ("Whatever was changed, it is known by whom and when.", "bn log --limit 5 -H"),
 ]
 """What is said, and the command that shows it."""
-
-UNPROVEN = 3
-"""Exit code of a run that has done everything, some of which is only said: the shop has no checks."""
 
 AFTERWARDS = """\
 With an agent of yours, in a repository of yours:
 
     pip install '.[debug]'                       # once, from here
+    bn check suggest --write; bn check approve   # what decides whether work is done
     bn run spec.md --agent goose                 # or opencode, claude, codex, gemini, copilot,
                                                  # or any command that speaks ACP
     bn run spec.md --agent claude --workers 2    # two at once, each in its own working tree
@@ -81,7 +81,7 @@ def tour(show: Callable[[str], None], *, coloured: bool) -> int:
             show(f"{bold}$ {command}{plain}")
             words = shlex.split(command)
             code = stream(words, repo, env | colour | (git if coloured else {}), show)
-            failed |= code if "run" in words and code != UNPROVEN else 0
+            failed |= code if words[0] == "bn" else 0
     show(f"\n{AFTERWARDS}")
     return failed
 

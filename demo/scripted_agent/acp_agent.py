@@ -19,7 +19,7 @@ from scripted_agent.saved_sessions import Exchange, SavedSession
 from scripted_agent.stdio_peer import StdioPeer
 from scripted_agent.task_execution import TaskExecutor
 from scripted_agent.tools import Tools
-from scripted_agent.turn import Turn
+from scripted_agent.turn import DO_NOT_COMMIT, Turn
 from scripted_agent.work_tools import WorkTools
 
 MODELS = acp.Models(
@@ -199,6 +199,7 @@ class DemoAgent:
             ),
             reports=session.reports,
             name=session.saved.name,
+            may_commit=DO_NOT_COMMIT not in (session.saved.exchanges[0].prompt if session.saved.exchanges else text),
             remember=remember,
         )
         is_whole = not session.is_begun or any(f"\n## {word}" in text for word in ("Instructions", "Workflow"))

@@ -125,7 +125,7 @@ def named_tests(text: str, folder: str) -> list[str]:
             found += [word] if os.path.isfile(os.path.join(folder, path)) else []
         elif not any(word in one.split("::") for one in found):
             found += _defining(word, folder)
-    return [one for one in found if not any(other.startswith(f"{one}::") for other in found)]
+    return [one for one in dict.fromkeys(found) if not any(other.startswith(f"{one}::") for other in found)]
 
 
 def failures_in(output: str) -> list[Failure]:

@@ -17,6 +17,9 @@ INTERRUPTED = "was interrupted"
 DO_NOT_COMMIT = "Do not commit"
 """What a prompt says if whoever runs the agent commits."""
 
+NOT_DONE = "You called the task done"
+"""What a prompt says if the task was called done, and the checks of the project say otherwise."""
+
 STEPS = ("look for a task", "take it", "do it and run its tests", "report")
 
 
@@ -31,6 +34,7 @@ class Turn:
         executor: TaskExecutor,
         reports: ClientReports,
         name: str,
+        may_commit: bool,
         remember: Callable[[str], None],
     ) -> None:
         """`name` is who we are to the server, if that is known; `remember` is told when it is."""
@@ -39,6 +43,7 @@ class Turn:
         self._executor = executor
         self.reports = reports
         self._name = os.environ.get("BN_MCP_SESSION") or name
+        self._may_commit = may_commit
         self._remember = remember
         self.has_summary = False
 
@@ -54,8 +59,18 @@ class Turn:
             await self.reports.say(fixed or "Noted.")
         except (Stuck, Rejected) as error:
             await self.reports.say(f"I cannot fix that: {error}.")
+        else:
+            if fixed and NOT_DONE in self._prompt:
+                await self._until_refused(lambda: self._finish_again(fixed))
         if not has_summary:
             await self._until_refused(lambda: self.summarise("The iteration ended without anything to add."))
+
+    async def _finish_again(self, fixed: str) -> None:
+        """Sets the task that was not done yet to done once more."""
+        held = await self._find_held(await self.work.tasks())
+        if held is not None:
+            await self._commit(f"{held.title}: what its checks showed\n\n{fixed}")
+            await self.finish(held)
 
     async def _until_refused(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -74,12 +89,8 @@ class Turn:
     async def _iterate(self) -> None:
         await self.reports.plan(STEPS, 0)
         there = await self.work.tasks()
-        held = next(
-            (one for one in there if one.status == "in_progress" and one.claimed_by and one.claimed_by == self._name),
-            None,
-        )
+        held = await self._find_held(there)
         if held is not None:
-            held = await self.work.move(held, "in_progress")
             how = "Going on with" if INTERRUPTED in self._prompt else "Working on"
             await self.reports.say(f"{how} {held.id}: {held.title}")
         task = held or await self.take()
@@ -92,6 +103,13 @@ class Turn:
         if not await self.work.tasks():
             await self.work.complete("every task is done")
             await self.reports.say("Nothing is open any more; the session is complete.")
+
+    async def _find_held(self, there: Sequence[Task]) -> Task | None:
+        """The task that we hold, with its claim renewed."""
+        for one in there:
+            if one.status == "in_progress" and one.claimed_by and one.claimed_by == self._name:
+                return await self.work.move(one, "in_progress")
+        return None
 
     async def take(self) -> Task | None:
         """The next task, taken; None if none is ready."""
@@ -127,12 +145,13 @@ class Turn:
             return
         for learned in done.learned:
             await self.work.note("learning", learned)
-        if DO_NOT_COMMIT not in self._prompt:
-            await self._commit(f"{task.title}\n\n{done.summary}")
+        await self._commit(f"{task.title}\n\n{done.summary}")
         await self.finish(task)
         await self.summarise(f"{task.title}: {done.summary}.")
 
     async def _commit(self, message: str) -> None:
+        if not self._may_commit:
+            return
         try:
             await self._executor.commit(message)
         except Rejected:

@@ -19,12 +19,16 @@ def test_the_tour_runs_the_product_from_a_failing_test_to_a_complete_session(tmp
     assert done.returncode == 0, done.stdout + done.stderr
     story = (
         "1 failed, 1 passed",
+        "trusted: check:tests",
         "── planning",
         "breakpoint_set",
         "At cart.py:21 `return amount + reduction` sees amount=3000, reduction=300.",
-        "◇ unproven: 2 done: 2 only said",
-        "+    return amount - reduction",
-        "3 passed",
+        ": pass, 2 tests ran",
+        ": fail, 1 test failed: tests.test_cart::test_code",
+        ": pass, 3 tests ran",
+        "✓ complete: 2 done: 2 checked",
+        "**complete: 2 done: 2 checked**",
+        ": 2 holds",
         "had to be `return amount - reduction`",
         "bn run spec.md --agent goose",
     )
