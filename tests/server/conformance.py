@@ -11,8 +11,9 @@ from typing import Any
 from catalog import Arguments, Result, Tools, content, embedded, image, said, text
 
 from binnacle.server.request import McpRequest
-from binnacle.wire.jsonrpc import RpcError
+from binnacle.wire.jsonrpc import INTERNAL_ERROR, RpcError
 from binnacle.wire.mcp import MISSING_CAPABILITY
+from binnacle.wire.mcp_tasks import missing_extension
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
@@ -110,6 +111,53 @@ async def test_missing_capability(call: McpRequest, arguments: Arguments) -> Res
         data = {"requiredCapabilities": {"sampling": {}}}
         raise RpcError(MISSING_CAPABILITY, "the client cannot be asked for sampling", data)
     return said("the client has sampling")
+
+
+LONG_TOOLS = frozenset(
+    {"slow_compute", "failing_job", "protocol_error_job", "test_tool_with_task", "hold_long", "confirm_delete"}
+)
+"""Tools whose calls become tasks of the protocol."""
+
+
+@TOOLS.tool("name")
+async def greet(call: McpRequest, arguments: Arguments) -> Result:
+    return said(f"Hello, {arguments['name']}!")
+
+
+@TOOLS.tool("label", seconds=1)
+async def slow_compute(call: McpRequest, arguments: Arguments) -> Result:
+    call.continue_as_task()
+    await asyncio.sleep(arguments.get("seconds", 1))
+    return said(f"{arguments['label']} is computed")
+
+
+@TOOLS.tool()
+async def failing_job(call: McpRequest, arguments: Arguments) -> Result:
+    if not call.continue_as_task():
+        raise missing_extension()
+    return {"content": [text("the job has failed")], "isError": True}
+
+
+@TOOLS.tool("filename")
+async def confirm_delete(call: McpRequest, arguments: Arguments) -> Result:
+    """Asks nobody: tasks of ours never do."""
+    call.continue_as_task()
+    return said(f"{arguments['filename']} is deleted")
+
+
+@TOOLS.tool()
+async def protocol_error_job(call: McpRequest, arguments: Arguments) -> Result:
+    call.continue_as_task()
+    raise RpcError(INTERNAL_ERROR, "the job has failed", {"why": "it is a test"})
+
+
+@TOOLS.tool()
+async def test_tool_with_task(call: McpRequest, arguments: Arguments) -> Result:
+    if not call.input_responses:
+        return asking(user_name=question("What is your name?", "name"))
+    call.continue_as_task()
+    await asyncio.sleep(0)
+    return said(f"Hello, {answer_of(call, 'user_name')}!")
 
 
 @TOOLS.tool()

@@ -72,6 +72,14 @@ async def hold(call: McpRequest, arguments: Arguments) -> Result:
 
 
 @TOOLS.tool("name")
+async def hold_long(call: McpRequest, arguments: Arguments) -> Result:
+    """Goes on as a task of the protocol, if the client takes those, until released."""
+    if call.continue_as_task():
+        call.progress(1, None, "it is held")
+    return await hold(call, arguments)
+
+
+@TOOLS.tool("name")
 async def work(call: McpRequest, arguments: Arguments) -> Result:
     """Goes on until a file of its name is there: whoever cannot ask any more can still write one."""
     await GATES.enter(arguments["name"], "holding")

@@ -12,7 +12,7 @@ from typing import Any
 import disturbances
 import msgspec
 from catalog import Arguments, Result, Tool, Tools, said
-from conformance import PROMPTS, RESOURCES, TEMPLATE, TOOLS, templated
+from conformance import LONG_TOOLS, PROMPTS, RESOURCES, TEMPLATE, TOOLS, templated
 
 from binnacle.server import http_listener, mcp_over_http, mcp_over_stdio
 from binnacle.server.bearer_tokens import OneToken
@@ -20,6 +20,7 @@ from binnacle.server.mcp_server import McpServer
 from binnacle.server.request import McpRequest
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import CallParams, CompleteParams, ListParams, PromptParams, ReadParams
+from binnacle.wire.mcp_tasks import HANDSHAKE_CAPABILITY
 
 RESOURCE_NOT_FOUND = -32002
 """Of the handshake era; the stateless one calls the parameter invalid."""
@@ -40,6 +41,7 @@ class Fixture:
             "prompts": {"listChanged": True},
             "completions": {},
             "logging": {},
+            **HANDSHAKE_CAPABILITY,
         }
         self.tools = Tools(TOOLS | disturbances.TOOLS)
         self.engine = McpServer(self)
@@ -83,6 +85,9 @@ class Fixture:
 
     def marked_schema(self, tool: str) -> dict[str, Any]:
         return self.tools[tool].definition["inputSchema"] if tool in self.tools else {}
+
+    def is_long(self, tool: str) -> bool:
+        return tool in LONG_TOOLS
 
     async def list_tools(self, call: McpRequest, params: ListParams) -> Result:
         return {"tools": [tool.definition for tool in self.tools.values()]}

@@ -69,6 +69,7 @@ async def open_mcp_server(
         try:
             yield mcp_server
         finally:
+            await mcp_server.aclose()
             await sessions.aclose()
             await projects.aclose()
 

@@ -1,13 +1,18 @@
 """Lets a server answer a `done` although its checks take longer than a client waits for a call.
 
-The call waits for a while and reports progress. Then it answers that the checks still run, and they go on here: when
-they pass, the task is closed. The same call again waits again, for the same checks.
+A client that takes tasks of the protocol gets one as soon as it is clear that checks have to run. Any other call waits
+for a while and reports progress. Then it answers that the checks still run, and they go on here: when they pass, the
+task is closed. The same call again waits again, for the same checks.
+
+Checks belong to one commit. A call at another commit ends them and begins again. Cancelling the last call that waits
+for them ends them, too: the task stays as it is, and the request in the store.
 """
 
 import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from binnacle.git.command import Git
 from binnacle.project.project import Project
 from binnacle.tools.caller import Caller
 from binnacle.tools.outcome import ToolReply
@@ -18,13 +23,17 @@ from binnacle.work.done_gate import DoneRequest
 if TYPE_CHECKING:
     from binnacle.proving.task_closing import ClosedTask
 
+QUICK_SECONDS = 1.0
+"""Seconds within which checks whose results are known have answered. Longer ones become a task of the protocol."""
+
 Listener = Callable[[str], None]
 
 
 class _RunningChecks:
     """The checks of one request, and who wants to hear of their progress."""
 
-    def __init__(self) -> None:
+    def __init__(self, commit: str | None) -> None:
+        self.commit = commit
         self.latest = "its checks begin"
         self.listeners: list[Listener] = []
         self.work: asyncio.Task[ClosedTask]
@@ -48,6 +57,10 @@ class BackgroundClosing:
         self._patience = patience
         self._workspace = workspace
         self._running: dict[str, _RunningChecks] = {}
+        """By task: checks that run, and those that ended while no call waited for them."""
+
+        self._works: set[asyncio.Task[ClosedTask]] = set()
+        """Everything that is not over yet."""
 
     async def answer(self, caller: Caller, request: DoneRequest) -> ToolReply:
         """What to answer a call that asks for `done`: that it is, what is missing, or that its checks still run.
@@ -56,7 +69,6 @@ class BackgroundClosing:
             GitError: there is no commit to check.
             ConfigError: the file of checks is wrong.
         """
-        running = self._running.get(request.task_id) or self._start(caller, request)
         steps = 0
 
         def report(words: str) -> None:
@@ -64,17 +76,46 @@ class BackgroundClosing:
             steps += 1
             caller.progress(steps, None, words)
 
+        while True:
+            running = await self._find_or_start(caller, request)
+            await self._wait(caller, running, report)
+            if not running.work.done():
+                return _describe_running(request, running)
+            if not running.work.cancelled():  # otherwise another call has begun again, at another commit
+                self._forget(request.task_id, running)
+                return _describe(request, running.work.result())
+
+    async def _find_or_start(self, caller: Caller, request: DoneRequest) -> _RunningChecks:
+        commit = await Git(self._workspace).head()
+        known = self._running.get(request.task_id)
+        if known is not None and known.commit == commit:
+            return known
+        if known is not None:
+            self._forget(request.task_id, known)
+            known.work.cancel()
+        return self._start(caller, request, commit)
+
+    async def _wait(self, caller: Caller, running: _RunningChecks, report: Listener) -> None:
+        """Waits until checks have ended, or as long as the client may wait. If cancelled, nobody waits any more."""
         running.listeners.append(report)
+        patience = self._patience
         try:
-            await asyncio.wait({running.work}, timeout=self._patience)
+            if caller.client is not None:
+                await asyncio.wait({running.work}, timeout=QUICK_SECONDS)
+                if not running.work.done() and caller.client.continue_as_task():
+                    report(running.latest)
+                    patience = None
+            await asyncio.wait({running.work}, timeout=patience)
+        except asyncio.CancelledError:
+            if running.listeners == [report]:
+                running.work.cancel()
+                await asyncio.wait({running.work})
+            raise
         finally:
             running.listeners.remove(report)
-        if not running.work.done():
-            return _describe_running(request, running)
-        return _describe(request, running.work.result())
 
-    def _start(self, caller: Caller, request: DoneRequest) -> _RunningChecks:
-        running = self._running[request.task_id] = _RunningChecks()
+    def _start(self, caller: Caller, request: DoneRequest, commit: str | None) -> _RunningChecks:
+        running = self._running[request.task_id] = _RunningChecks(commit)
         from binnacle.proving.proof_store import ServedStore
         from binnacle.proving.task_closing import DoneAsker, TaskCloser  # with all that runs checks
 
@@ -82,11 +123,22 @@ class BackgroundClosing:
         closer = TaskCloser(self._project, ServedStore(self._access), max_attempts=max_attempts)
         asker = DoneAsker(caller.actor, caller.session.id, self._workspace)
         running.work = asyncio.create_task(closer.close(request, asker, tell=running.tell))
-        running.work.add_done_callback(lambda _: self._running.pop(request.task_id, None))
+        self._works.add(running.work)
+        running.work.add_done_callback(lambda work: self._end(request.task_id, running, work))
         return running
 
+    def _end(self, task_id: str, running: _RunningChecks, work: "asyncio.Task[ClosedTask]") -> None:
+        """Keeps what was refused while no call waited for it; the next call then has its answer."""
+        self._works.discard(work)
+        if work.cancelled() or work.exception() is not None or work.result().is_done:
+            self._forget(task_id, running)
+
+    def _forget(self, task_id: str, running: _RunningChecks) -> None:
+        if self._running.get(task_id) is running:
+            del self._running[task_id]
+
     async def aclose(self) -> None:
-        works = [one.work for one in self._running.values()]
+        works = list(self._works)
         for work in works:
             work.cancel()
         await asyncio.gather(*works, return_exceptions=True)

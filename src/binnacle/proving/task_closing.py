@@ -21,6 +21,7 @@ from binnacle.store.task_moves import TaskMove
 from binnacle.store.transaction import Writer
 from binnacle.work.actor import Actor
 from binnacle.work.done_gate import DoneRequest
+from binnacle.work.evidence import PROVEN
 from binnacle.work.report import MAX_WORDS_CHARACTERS
 from binnacle.work.review import Review
 from binnacle.work.status import is_closed
@@ -84,6 +85,9 @@ class TaskCloser:
         return await self._store.write(lambda tx: self._finish(tx, request, asker, found))
 
     def _finish(self, tx: Writer, request: DoneRequest, asker: DoneAsker, found: TaskProof) -> ClosedTask:
+        task = tasks.get(tx, request.task_id)
+        if task.status == "done" and task.evidence_level in PROVEN:  # proven meanwhile, for another request
+            return ClosedTask(TaskMove(task), proof=found)
         if found.waits_for_review:
             return _open_review(tx, request, asker, found)
         if not found.is_proven:

@@ -14,6 +14,7 @@ from binnacle.server.request import McpRequest, Peer
 from binnacle.server.served_project import ServedProject
 from binnacle.server.session_lookup import Sessions
 from binnacle.tools.caller import Caller
+from binnacle.tools.long_calls import LONG_CALLS
 from binnacle.tools.outcome import failed
 from binnacle.wire.jsonrpc import INVALID_PARAMS, RpcError
 from binnacle.wire.mcp import (
@@ -25,6 +26,7 @@ from binnacle.wire.mcp import (
     PromptParams,
     ReadParams,
 )
+from binnacle.wire.mcp_tasks import HANDSHAKE_CAPABILITY, HANDSHAKE_VERSION_WITH_TASKS, TOOL_SUPPORT
 
 
 class ServedResource(NamedTuple):
@@ -63,6 +65,9 @@ class CatalogProvider:
         self._marked: tuple[bytes, dict[str, dict[str, Any]]] = (b"", {})
         """The list of tools that was searched for marks, and their schemas."""
 
+        self._with_tasks = (b"", b"")
+        """A list of tools, and the same list with those that may become tasks."""
+
         self.info: dict[str, Any] = {"name": "binnacle", "title": "Binnacle", "version": __version__}
         self.capabilities: dict[str, Any] = {
             "tools": {"listChanged": True},
@@ -70,6 +75,7 @@ class CatalogProvider:
             "prompts": {"listChanged": True},
             "completions": {},
             "logging": {},
+            **HANDSHAKE_CAPABILITY,
         }
 
     @property
@@ -88,7 +94,14 @@ class CatalogProvider:
             raise RpcError(INVALID_PARAMS, f"no such page: {params.cursor!r}")
         project = self.sessions.look(call)
         listing = project.listing_with_session() if self.sessions.needs_handle(call) else project.listing()
+        if call.era == "handshake" and call.peer.version == HANDSHAKE_VERSION_WITH_TASKS:
+            if listing is not self._with_tasks[0]:
+                self._with_tasks = (listing, _with_task_support(listing))
+            listing = self._with_tasks[1]
         return {"tools": Raw(listing)}
+
+    def is_long(self, tool: str) -> bool:
+        return tool in LONG_CALLS
 
     async def call_tool(self, call: McpRequest, params: CallParams) -> Result:
         raw = bytes(params.arguments)
@@ -154,6 +167,12 @@ class CatalogProvider:
 
     async def follow(self, uris: frozenset[str]) -> None:
         await self.sessions.home.foreign_content().follow(uris)
+
+
+def _with_task_support(listing: bytes) -> bytes:
+    """A list of tools in which those whose calls may become tasks say so, as 2025-11-25 has it."""
+    tools = decode(listing, type=list[dict[str, Raw]])
+    return encode([{**one, **TOOL_SUPPORT} if decode(one["name"]) in LONG_CALLS else one for one in tools])
 
 
 SESSION_KEY = b'"session"'

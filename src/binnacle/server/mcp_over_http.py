@@ -136,7 +136,7 @@ class McpOverHttp:
     def _end(self, session_id: str) -> None:
         peer = self._sessions.pop(session_id)
         peer.close()
-        leaving = asyncio.get_running_loop().create_task(self._mcp_server.provider.leave(peer))
+        leaving = asyncio.get_running_loop().create_task(self._mcp_server.leave(peer))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
         if stream := self._watched.get(peer):
@@ -201,8 +201,7 @@ class McpOverHttp:
             self._begin(self._initialize(request, exchange), exchange)
         elif stateless:
             # This era has no sessions: its clients are distinguished by their process, or by a handle.
-            peer = Peer(origin=RequestOrigin(exchange.token, exchange.find_client, is_single=True))
-            self._begin(self._answer(request, exchange, peer, "stateless"), exchange)
+            self._begin(self._answer(request, exchange, _single_peer(exchange), "stateless"), exchange)
         else:
             peer = self._find_session(exchange, request.id)
             peer.begin(request.id, self._begin(self._answer(request, exchange, peer, "handshake"), exchange))
@@ -301,7 +300,7 @@ class McpOverHttp:
     def _listen(self, request: Request, exchange: HttpExchange) -> None:
         """Opens the stateless era's stream of changes."""
         try:
-            listener = self._mcp_server.listen(request, exchange.announce)
+            listener = self._mcp_server.listen(request, _single_peer(exchange), exchange.announce)
         except RpcError as error:
             raise HttpReply(400, jsonrpc.error_message(request.id, error.code, error.message, error.data)) from error
 
@@ -311,6 +310,11 @@ class McpOverHttp:
 
         self._listening[exchange] = self._mcp_server.farewell(listener)
         exchange.on_gone = forget
+
+
+def _single_peer(exchange: HttpExchange) -> Peer:
+    """The client of one request of the stateless era."""
+    return Peer(origin=RequestOrigin(exchange.token, exchange.find_client, is_single=True))
 
 
 def check_place(headers: Mapping[str, str], hosts: frozenset[str] = LOCAL) -> None:

@@ -220,7 +220,7 @@ class McpOverStdio:
         return (await self._mcp_server.answer(request, self._peer, era, self._mention)).message
 
     def _listen(self, request: Request) -> None:
-        listener = self._mcp_server.listen(request, self._announce)
+        listener = self._mcp_server.listen(request, self._peer, self._announce)
         if former := self._listening.pop(request.id, None):
             self._mcp_server.forget(former)
         self._listening[request.id] = listener

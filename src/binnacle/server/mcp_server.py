@@ -4,13 +4,15 @@ import asyncio
 import logging
 import os
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from binnacle.server.protocol_tasks import ProtocolTask
 from binnacle.server.provider import ContentProvider, Result
 from binnacle.server.request import McpRequest, Peer, Send
+from binnacle.server.task_requests import TaskRequests
 from binnacle.wire import jsonrpc
 from binnacle.wire.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, Request, RpcError
 from binnacle.wire.mcp import (
@@ -35,6 +37,14 @@ from binnacle.wire.mcp import (
     PromptParams,
     ReadParams,
     decode_params,
+)
+from binnacle.wire.mcp_tasks import (
+    HANDSHAKE_VERSION_WITH_TASKS,
+    STATELESS_CAPABILITY,
+    describe_task,
+    describe_with_outcome,
+    missing_extension,
+    takes_tasks,
 )
 
 _log = logging.getLogger(__name__)
@@ -71,6 +81,7 @@ class McpServer:
         self._listeners: set[ChangeListener] = set()
         # Request states are kept by the client, and signed so that it cannot forge them.
         self._key = os.urandom(32)
+        self._tasks = TaskRequests(self._tell_task, is_long=provider.is_long)
         self._handlers: dict[str, tuple[type[Params], Handler]] = {
             "ping": (Params, self._ping),
             "server/discover": (Params, self._discover),
@@ -86,7 +97,12 @@ class McpServer:
             "prompts/get": (PromptParams, provider.get_prompt),
             "completion/complete": (CompleteParams, provider.complete),
             "initialize": (InitializeParams, self._initialize),
+            **(self._tasks.handlers if self._has_tasks else {}),
         }
+
+    @property
+    def _has_tasks(self) -> bool:
+        return "tasks" in self.provider.capabilities
 
     def join(self, peer: Peer) -> None:
         """Notifies a peer of changes from now on, as long as it exists and has a `send`."""
@@ -113,18 +129,30 @@ class McpServer:
         if isinstance(params.request_state, str):
             params.request_state = self._unseal(params.request_state, _subject(request.method, params))
         call = McpRequest(peer, era, params, send)
+
+        async def work() -> Result:
+            result = await handler(call, params)
+            if "requestState" in result:
+                result["requestState"] = self._seal(result["requestState"], _subject(request.method, params))
+            return result if era == "handshake" else self._add_stateless_fields(request.method, result)
+
         is_wanted = True
         try:
-            result = await handler(call, params)
+            if isinstance(params, CallParams) and self._has_tasks:
+                return await self._run_tool(call, params, work)
+            return await work()
         except asyncio.CancelledError:
             is_wanted = False
             raise
         finally:
             # Its last word about its progress comes before the answer, unless nobody waits for it.
             call.end_progress(is_wanted=is_wanted)
-        if "requestState" in result:
-            result["requestState"] = self._seal(result["requestState"], _subject(request.method, params))
-        return result if era == "handshake" else self._add_stateless_fields(request.method, result)
+
+    async def _run_tool(
+        self, call: McpRequest, params: CallParams, work: Callable[[], Coroutine[Any, Any, Result]]
+    ) -> Result:
+        result = await self._tasks.run(call, params, work)
+        return result if call.era == "handshake" else self._add_stateless_fields("tools/call", result)
 
     def _find(self, method: str, era: Era) -> tuple[type[Params], Handler]:
         foreign = ONLY_HANDSHAKE if era == "stateless" else ONLY_STATELESS
@@ -169,20 +197,37 @@ class McpServer:
                 meta = {"_meta": {SUBSCRIPTION_KEY: msgspec.Raw(listener.id)}}
                 listener.send(jsonrpc.notification_message(method, params | meta))
 
-    def listen(self, request: Request, send: Send) -> ChangeListener:
+    def _tell_task(self, task: ProtocolTask) -> None:
+        """Notifies the client of a task that it has changed, if the client listens."""
+        if task.era == "handshake":
+            peer = task.owner
+            if isinstance(peer, Peer) and peer.send is not None:
+                params = describe_task(task.state, "handshake")
+                peer.send(jsonrpc.notification_message("notifications/tasks/status", params))
+            return
+        for listener in list(self._listeners):
+            if task.id in listener.wanted.tasks:
+                meta = {"_meta": {SUBSCRIPTION_KEY: msgspec.Raw(listener.id)}}
+                params = describe_with_outcome(task.state, "stateless")
+                listener.send(jsonrpc.notification_message("notifications/tasks", params | meta))
+
+    def listen(self, request: Request, peer: Peer, send: Send) -> ChangeListener:
         """Starts a subscription of the stateless era, which lasts until `forget`.
 
         Raises:
-            RpcError: its parameters are invalid.
+            RpcError: its parameters are invalid, or it is about tasks and its client does not declare them.
         """
-        wanted = self._grant(decode_params(request.params, ListenParams).notifications)
+        params = decode_params(request.params, ListenParams)
+        if params.notifications.tasks and not takes_tasks(params.meta.capabilities if params.meta else None):
+            raise missing_extension()
+        wanted = self._grant(params.notifications, peer)
         listener = ChangeListener(request.id, wanted, send)
         self._listeners.add(listener)
         body = {"notifications": wanted, "_meta": {SUBSCRIPTION_KEY: msgspec.Raw(request.id)}}
         send(jsonrpc.notification_message("notifications/subscriptions/acknowledged", body))
         return listener
 
-    def _grant(self, wanted: ListenTo) -> ListenTo:
+    def _grant(self, wanted: ListenTo, peer: Peer) -> ListenTo:
         """The wanted changes that the provider announces at all."""
 
         def has(what: Changed, how: str = "listChanged") -> bool:
@@ -193,11 +238,21 @@ class McpServer:
             prompts=wanted.prompts and has("prompts"),
             resources=wanted.resources and has("resources"),
             subscriptions=wanted.subscriptions if has("resources", "subscribe") else (),
+            tasks=self._tasks.choose_known(wanted.tasks, peer),
         )
 
     def forget(self, listener: ChangeListener) -> None:
         """Ends a subscription, if it has not ended already."""
         self._listeners.discard(listener)
+
+    async def leave(self, peer: Peer) -> None:
+        """Called when a client has closed its connection."""
+        await self._tasks.end_all(peer)
+        await self.provider.leave(peer)
+
+    async def aclose(self) -> None:
+        """Ends the calls that go on as tasks."""
+        await self._tasks.end_all()
 
     def farewell(self, listener: ChangeListener) -> bytes:
         """The answer to a subscribing request, which is sent only when the server ends the subscription."""
@@ -210,7 +265,7 @@ class McpServer:
         peer.capabilities, peer.client = params.capabilities, params.client
         return {
             "protocolVersion": peer.version,
-            "capabilities": self.provider.capabilities,
+            "capabilities": self._capabilities(has_tasks=peer.version == HANDSHAKE_VERSION_WITH_TASKS),
             "serverInfo": self.provider.info,
             "instructions": self.provider.instructions,
         }
@@ -218,9 +273,13 @@ class McpServer:
     async def _discover(self, call: McpRequest, params: Params) -> Result:  # noqa: ARG002
         return {
             "supportedVersions": list(STATELESS_VERSIONS),
-            "capabilities": self.provider.capabilities,
+            "capabilities": self._capabilities() | (STATELESS_CAPABILITY if self._has_tasks else {}),
             "instructions": self.provider.instructions,
         }
+
+    def _capabilities(self, *, has_tasks: bool = False) -> dict[str, Any]:
+        """What a client of a version is told. Only one version of the handshake era knows tasks."""
+        return {name: value for name, value in self.provider.capabilities.items() if has_tasks or name != "tasks"}
 
     async def _ping(self, call: McpRequest, params: Params) -> Result:  # noqa: ARG002
         return {}

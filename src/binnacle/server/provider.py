@@ -26,6 +26,9 @@ class ContentProvider(Protocol):
     def marked_schema(self, tool: str) -> Mapping[str, Any]:
         """The input schema of a tool that needs arguments repeated in HTTP headers; empty for any other."""
 
+    def is_long(self, tool: str) -> bool:
+        """Whether calls of a tool may take long, so that they may become tasks of the protocol."""
+
     async def list_tools(self, call: McpRequest, params: ListParams) -> Result: ...
     async def call_tool(self, call: McpRequest, params: CallParams) -> Result: ...
     async def list_resources(self, call: McpRequest, params: ListParams) -> Result: ...

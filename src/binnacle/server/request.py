@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -107,10 +107,19 @@ class Peer:
             future.cancel()  # removes it if sending failed
 
 
+class RunningTask(Protocol):
+    """A task of the protocol, as the call sees it that has become one."""
+
+    def say(self, message: str) -> None:
+        """Says what happens in it."""
+
+
 class McpRequest:
     """What a handler knows about its request, and its means to contact the client meanwhile."""
 
-    __slots__ = ("_report", "capabilities", "client", "era", "params", "peer", "progress_token", "send")
+    __slots__ = (
+        "_become_task", "_report", "capabilities", "client", "era", "params", "peer", "progress_token", "send", "task"
+    )  # fmt: skip
 
     ASK_TIMEOUT_SECONDS = 300.0
     """Seconds that a person has to answer a forwarded question."""
@@ -123,6 +132,10 @@ class McpRequest:
         meta = params.meta or None
         self.progress_token = token = meta.progress_token if meta else msgspec.UNSET
         self._report = None if token is msgspec.UNSET else ProgressReport(token, send)
+        self._become_task: Callable[[], RunningTask | None] | None = None
+        self.task: RunningTask | None = None
+        """What the call has become; then its client has an answer already."""
+
         self.capabilities = peer.capabilities
         self.client = peer.client
         """What the client says about itself: its name, its version."""
@@ -146,7 +159,9 @@ class McpRequest:
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Reports progress, if the client wants it."""
-        if self._report is not None:
+        if self.task is not None:
+            self.task.say(message)
+        elif self._report is not None:
             self._report.tell(done, total, message)
 
     def end_progress(self, *, is_wanted: bool) -> None:
@@ -154,8 +169,19 @@ class McpRequest:
         if self._report is not None:
             self._report.end(is_wanted=is_wanted)
 
+    def offer_task(self, become: Callable[[], RunningTask | None]) -> None:
+        """Lets the call become a task by calling `become`, which returns None if the client has too many."""
+        self._become_task = become
+
+    def continue_as_task(self) -> bool:
+        if self.task is None and self._become_task is not None:
+            self.task = self._become_task()
+        return self.task is not None
+
     def log(self, level: str, data: Any, *, logger: str = "") -> None:
         """Sends a log message, if the client wants messages of that level."""
+        if self.task is not None:
+            return
         wanted = self.peer.level
         if self.era == "stateless":
             said = self.params.meta.log_level if self.params.meta else msgspec.UNSET

@@ -13,8 +13,9 @@ from binnacle.store import events
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.sessions import SESSIONS
 from binnacle.store.table import Table
+from binnacle.store.tasks import TASKS
 from binnacle.store.transaction import Reader, Writer, stamp
-from binnacle.work.done_gate import DoneProof, DoneRequest, TaskRequirements
+from binnacle.work.done_gate import DoneProof, DoneRequest, RequestState, TaskRequirements
 from binnacle.work.report import Report
 from binnacle.work.task import Task
 
@@ -95,6 +96,42 @@ def list_waiting(tx: Reader, task_id: str) -> list[Report]:
 def note_granted(tx: Writer, task_id: str) -> None:
     """Notes that a task is done, as was asked for."""
     REPORTS.update(tx, {"settled_at": tx.now, "outcome": "done"}, f"task_id = ? and {_WAITING}", task_id)
+
+
+def is_granted(tx: Reader, task: Task, author: str) -> bool:
+    """Whether a task is done because this author asked for it, and nothing has changed since."""
+    return task.status == "done" and _was_granted(_find_newest(tx, author, "and task_id = ?", task.id), task)
+
+
+def find_granted(tx: Reader, author: str) -> Report | None:
+    """The newest request of this author, if its task is done because of it, and nothing has changed since."""
+    report = _find_newest(tx, author, "")
+    task = TASKS.first(tx, "where id = ? and status = 'done'", report.task_id) if report is not None else None
+    return report if task is not None and _was_granted(report, task) else None
+
+
+def find_state(tx: Reader, task_id: str) -> RequestState | None:
+    """What became of the newest `done` of a task that had to be proven; None if there was none."""
+    report = REPORTS.first(tx, "where task_id = ? and kind = 'done' order by number desc", task_id)
+    if report is None:
+        return None
+    return RequestState(
+        report=report.id,
+        state="waiting" if report.settled_at is None else "granted" if report.outcome == "done" else "refused",
+        asked_by=report.author,
+        asked_at=report.created_at,
+        settled_at=report.settled_at,
+        commit=str(report.body.get("commit", "")),
+        reason=report.note,
+    )
+
+
+def _find_newest(tx: Reader, author: str, condition: str, *values: str) -> Report | None:
+    return REPORTS.first(tx, f"where author = ? and kind = 'done' {condition} order by number desc", author, *values)
+
+
+def _was_granted(report: Report | None, task: Task) -> bool:
+    return report is not None and report.outcome == "done" and report.settled_at == task.closed_at
 
 
 def find(tx: Reader, report_id: str) -> Report | None:

@@ -156,6 +156,8 @@ def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> ClosingRepor
     A `done` that has to be proven is a request, except in a run, which proves it itself. Any other report is settled
     now if no session is bound to the task.
     """
+    if kind == "done" and (granted := _find_granted(tx)) is not None:
+        return granted
     on = find_target(tx)
     report = save_report(tx, on, kind, body)
     if on.session is not None and on.session.run is not None:
@@ -167,6 +169,19 @@ def close(tx: Writer, kind: ReportKind, body: Mapping[str, Any]) -> ClosingRepor
     if on.session is not None:
         return ClosingReport(on, report)
     return ClosingReport(on, report, settled=_settle_task(tx, on.task, report))
+
+
+def _find_granted(tx: Writer) -> ClosingReport | None:
+    """The report that was granted while its checks ran, for an agent that asks again and works on nothing else."""
+    session = SESSIONS.first(tx, "where id = ?", tx.session) if tx.session else None
+    if (session is not None and session.run is not None) or tasks.list_held_by(tx, tx.by.name):
+        return None
+    report = done_requests.find_granted(tx, tx.by.name)
+    if report is None or (session is not None and session.task_id not in (None, report.task_id)):
+        return None
+    task = tasks.get(tx, report.task_id)
+    settled = SettledTask(task_id=task.id, session=report.session, report="done", outcome="done")
+    return ClosingReport(ReportTarget(task, session), report, settled=settled)
 
 
 def is_bound(tx: Reader, report: Report) -> bool:

@@ -131,12 +131,15 @@ def finish(
 
     A task that needs checks is done with a `proof` that they passed, or if a person waives them with a reason
     (`waive`). Without either, the word is a request, and the task stays as it is; the same holds for an agent's word in
-    a run. `force` skips neither.
+    a run. `force` skips neither. Who asks again after the request was granted gets the same answer.
 
     Raises:
         Unproven: the proof does not suffice, or there is none and nobody may ask for it (`may_request`).
         PersonNeeded: someone else than a person waives checks.
     """
+    known = tasks.get(tx, text)
+    if done_requests.is_granted(tx, known, tx.by.name):
+        return TaskMove(known)
     task = _get_writable(tx, text, fence, force)
     parts = tasks.list_parts(tx, task.id)
     check_close(task, by=tx.by, open_children=[part.id for part in parts if not is_closed(part.status)], force=force)

@@ -3,6 +3,7 @@
 The passthrough does not list commands: it can run whatever `bn` can.
 """
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Protocol
@@ -23,6 +24,9 @@ from binnacle.work.session import Session
 from binnacle.work.task import check_can_hold
 
 CATEGORY = "binnacle"
+
+TASK_AFTER_SECONDS = 5.0
+"""Seconds after which a command goes on as a task of the protocol, if the client takes those."""
 
 NOT_INITIALISED = "Session not initialized. Call binnacle-set_agent first."
 
@@ -164,7 +168,13 @@ class BnTools:
             raise NotReady(NOT_INITIALISED, hint=steps.CHOOSE_PROJECT)
         if word := find_blocked_command(given.args):
             raise _blocked_error(word)
-        done = await self._execute(caller, await control.identify(), given.args)
+        client = caller.client
+        later = asyncio.get_running_loop().call_later(TASK_AFTER_SECONDS, client.continue_as_task) if client else None
+        try:
+            done = await self._execute(caller, await control.identify(), given.args)
+        finally:
+            if later is not None:
+                later.cancel()
         data = CommandResult(
             stdout=done.stdout,
             stderr=done.stderr,

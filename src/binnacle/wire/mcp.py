@@ -35,8 +35,10 @@ SUBSCRIPTION_KEY = f"{PREFIX}subscriptionId"
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """Levels of log messages, least urgent first."""
 
-ONLY_HANDSHAKE = frozenset({"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
-ONLY_STATELESS = frozenset({"server/discover", "subscriptions/listen"})
+ONLY_HANDSHAKE = frozenset(
+    {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/result"}
+)
+ONLY_STATELESS = frozenset({"server/discover", "subscriptions/listen", "tasks/update"})
 
 CACHEABLE = frozenset(
     {
@@ -50,7 +52,14 @@ CACHEABLE = frozenset(
 )
 """Methods whose results say in the stateless era how long they may be cached."""
 
-NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 """Methods with a parameter that the HTTP header `Mcp-Name` repeats, and that parameter."""
 
 HEADER_MARK = "x-mcp-header"
@@ -99,6 +108,8 @@ class ListParams(Params, kw_only=True):
 class CallParams(Params, kw_only=True):
     name: str
     arguments: Raw = Raw(b"{}")
+    task: Raw = Raw()
+    """What 2025-11-25 says about the task that the call is to become; empty if it is none."""
 
 
 class ReadParams(Params, kw_only=True):
@@ -138,6 +149,7 @@ class ListenTo(Struct, frozen=True, omit_defaults=True):
     prompts: bool = field(name="promptsListChanged", default=False)
     resources: bool = field(name="resourcesListChanged", default=False)
     subscriptions: tuple[str, ...] = field(name="resourceSubscriptions", default=())
+    tasks: tuple[str, ...] = field(name="taskIds", default=())
 
 
 class ListenParams(Params, kw_only=True):
@@ -211,6 +223,9 @@ class CallingClient(Protocol):
 
     @property
     def input_responses(self) -> Mapping[str, Any] | None: ...
+
+    def continue_as_task(self) -> bool:
+        """Answers the call now with a task of the protocol, if the client takes them; its result comes with that."""
 
     async def ask(self, method: str, params: Any) -> Any:
         """Asks the client during its call."""

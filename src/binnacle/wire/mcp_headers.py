@@ -18,6 +18,7 @@ _PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 class _Subject(msgspec.Struct):
     name: object = None
     uri: object = None
+    taskId: object = None  # noqa: N815 - the protocol's name
 
 
 def check(headers: Mapping[str, str], method: str, params: bytes, meta: RequestMeta | None) -> None:

@@ -14,13 +14,15 @@ and neither does a pass of a check that failed on the same tree before: a second
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from fnmatch import fnmatchcase
 from itertools import islice
+from typing import Literal
 
 from msgspec import Struct
 
 from binnacle.work.acceptance import parse_criterion
-from binnacle.work.evidence import PROVEN, Evidence, EvidenceLevel, describe_verdict
+from binnacle.work.evidence import PROVEN, SHORT_COMMIT_CHARACTERS, Evidence, EvidenceLevel, describe_verdict
 from binnacle.work.gaming import PolicyDecision, classify_path, describe_finding
 from binnacle.work.ids import TaskId
 from binnacle.work.review import Acceptance
@@ -36,6 +38,8 @@ REVIEWER_WORDS: dict[ReviewRequirement, str] = {
     "person": "a person",
     "both": "a person and an agent that did not work on it",
 }
+
+REQUEST_WORDS = {"waiting": "waits for its checks", "granted": "granted", "refused": "refused"}
 
 _CONCERNS_ALL = ("runner", "lock", "coverage", "ci", "binnacle")
 
@@ -162,6 +166,21 @@ class DoneRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     review: ReviewRequirement = "none"
     """Who may have to accept the change."""
+
+
+class RequestState(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of the last time that a task was called done."""
+
+    report: str
+    state: Literal["waiting", "granted", "refused"]
+    asked_by: str
+    asked_at: datetime
+    settled_at: datetime | None = None
+    commit: str = ""
+    """The commit at which it was refused."""
+
+    reason: str = ""
+    """Why it was refused."""
 
 
 def requirements_of(
@@ -368,3 +387,10 @@ def describe_request(request: DoneRequest) -> str:
     if request.review != "none":
         wanted.append(f"{REVIEWER_WORDS[request.review]} has accepted the change, if its files need that")
     return "; ".join((f"not done yet: it is done when {', and '.join(wanted)}", *request.problems))
+
+
+def describe_request_state(request: RequestState) -> str:
+    """What became of a `done`, in a line."""
+    at = f" at commit {request.commit[:SHORT_COMMIT_CHARACTERS]}" if request.commit else ""
+    why = f": {request.reason}" if request.reason else ""
+    return f"called done by {request.asked_by}, and {REQUEST_WORDS[request.state]}{at}{why}"

@@ -43,3 +43,26 @@ def test_every_required_scenario_passes(revision: str, count: int, tmp_path: Pat
     assert sorted(set(scenarios) - passed) == [], summary
     assert {name for name in ALSO if f" {name}: " in summary} <= passed, summary
     assert ran.returncode == 0, summary
+
+
+TASKS = {
+    "tasks-capability-negotiation",
+    "tasks-dispatch-and-envelope",
+    "tasks-lifecycle",
+    "tasks-mrtr-composition",
+    "tasks-request-headers",
+    "tasks-request-state-removal",
+    "tasks-required-task-error",
+    "tasks-wire-fields",
+}
+"""Scenarios of the tasks extension, without `tasks-mrtr-input` (our tasks ask their client nothing) and
+`tasks-status-notifications`, which the suite itself skips."""
+
+
+@pytest.mark.parametrize("scenario", sorted(TASKS))
+def test_tasks_of_the_protocol_pass(scenario: str, tmp_path: Path):
+    with Http() as server:
+        url = server.url.replace("127.0.0.1", "localhost")
+        words = ("--url", url, "--scenario", scenario, "--spec-version", "2026-07-28", "--force", "-o", "found")
+        ran = suite("server", *words, cwd=tmp_path)
+    assert re.search(r"^Passed: (\d+)/\1, 0 failed", ran.stdout, re.MULTILINE), ran.stdout

@@ -4,20 +4,24 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from binnacle.errors import ConfigError
 from binnacle.store import comments, tasks
+from binnacle.store.done_requests import find_state
 from binnacle.store.evidence import list_of_commit, list_of_task
 from binnacle.store.questions import list_task_questions
 from binnacle.store.review_remarks import list_for_agent
 from binnacle.store.reviews import find_open
+from binnacle.store.task_requirements import find_requirements
 from binnacle.store.transaction import Reader
 from binnacle.store.waivers import list_waivers
 from binnacle.work.criterion_proof import CriterionProof, judge_criteria
+from binnacle.work.done_gate import RequestState
 from binnacle.work.evidence import Evidence, Waiver
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Comment
 from binnacle.work.report import Question
 from binnacle.work.review import Review, ReviewRemark
-from binnacle.work.status import Status
+from binnacle.work.status import Status, is_closed
 from binnacle.work.task import Task
 
 MAX_SHOWN_EVIDENCE = 10
@@ -55,6 +59,12 @@ class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
     remarks: tuple[ReviewRemark, ...] = ()
     """What reviewers asked for and nobody has done yet, oldest first."""
 
+    needs: tuple[str, ...] = ()
+    """What has to be proven before it is done: checks and tests, by name."""
+
+    request: RequestState | None = None
+    """What became of the last time that it was called done."""
+
 
 _AROUND = """
     select 'depends_on', id, title, status, reason, link.created_at as since, 0 as place
@@ -88,6 +98,21 @@ def load_details(tx: Reader, text: str) -> TaskDetails:
         waivers=tuple(list_waivers(tx, task.id)),
         review=find_open(tx, task.id),
         remarks=tuple(list_for_agent(tx, task.id)),
+        needs=_list_needs(tx, task),
+        request=find_state(tx, task.id),
+    )
+
+
+def _list_needs(tx: Reader, task: Task) -> tuple[str, ...]:
+    if is_closed(task.status):
+        return ()
+    try:
+        needs = find_requirements(tx, task, parts=tasks.list_parts(tx, task.id))
+    except ConfigError as error:  # a task can be read although the file of checks cannot
+        return (error.message,)
+    return (
+        tuple(f"{one.name}: {one.problem}" if one.problem else one.name for one in needs.checks)
+        + needs.names[len(needs.checks) :]
     )
 
 

@@ -34,6 +34,7 @@ from binnacle.tools.work.task_text import (
 )
 from binnacle.tools.work.typed_tool import tool
 from binnacle.work.actor import Actor
+from binnacle.work.done_gate import describe_request_state
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, describe_level, describe_verdict
 from binnacle.work.review import describe_remark
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
@@ -251,6 +252,10 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
     if task.evidence_level:
         level = describe_level(task.evidence_level, task.evidence_commit, task.evidence_at, now=tx.now)
         parts.append(f"evidence: {level}")
+    if found.needs:
+        parts.append(f"done once these pass on your commit: {'; '.join(found.needs)}")
+    if found.request is not None and not task.evidence_level:
+        parts.append(describe_request_state(found.request))
     parts += [f"{name}: {value}" for name in ("description", "hints", "pseudocode") if (value := getattr(task, name))]
     parts += [f"criterion {one.text!r} is shown by {one.describe()}" for one in found.criteria]
     for name in ("acceptance_criteria", "context_files", "output_artifacts", "tags", "covers", "checks"):
