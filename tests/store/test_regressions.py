@@ -106,6 +106,10 @@ def test_what_a_task_was_closed_with_is_found_by_commit_and_by_tree(place):
         tx.run("update task set evidence_at = ? where id = ?", "2026-03-01T12:00:00.000Z", task.id)
     (work,) = see(with_checks, closed_work.read_closed_work, [task.id], {})
     assert work.checks[2].then == kept
+    elsewhere = do(store, evidence.add, a_result(check_name="lint"), now=NOW + timedelta(days=1))
+    do(store, evidence.add, a_result(check_name="another"), now=NOW + timedelta(days=1))
+    (work,) = see(with_checks, closed_work.read_closed_work, [task.id], {})
+    assert [(one.name, one.then) for one in work.checks] == [("lint", elsewhere), ("gone", None), ("tests", kept)]
     with store.write(by=SYSTEM) as tx:
         tx.run("update task set evidence_commit = 'c5' where id = ?", task.id)
     (work,) = see(with_checks, closed_work.read_closed_work, [task.id], {"c5": "t1"})

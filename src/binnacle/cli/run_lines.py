@@ -155,7 +155,14 @@ def _check_ended(event: run_events.CheckEnded) -> Styled:
 
 
 def _name_tree(task: str, *, is_merged: bool) -> str:
+    if not task:
+        return "all that is merged"
     return f"{task} as merged" if is_merged else task
+
+
+def _regression(event: run_events.RegressionFound) -> Styled:
+    said = f": {event.said}" if event.said else ""
+    return f"check {event.check} of a closed task no longer passes{said}; {event.task} {event.how}", "yellow"
 
 
 def _merged(event: run_events.BranchMerged) -> Styled:
@@ -214,6 +221,7 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.ChangesCommitted: _committed,
     run_events.CheckStarted: _check_started,
     run_events.CheckEnded: _check_ended,
+    run_events.RegressionFound: _regression,
     run_events.BranchMerged: _merged,
     run_events.WorkerWaiting: _waiting,
     run_events.WarningReported: _warned,

@@ -134,8 +134,10 @@ class ClosedWorkVerifier:
                     own.append(make_regression(task.task_id, check, search, commit=commit))
                 else:
                     shared.setdefault(check.name, []).append((task, check))
-        found = own + [await self._make_shared(several, commit) for several in shared.values()]
-        return [one for one in found if one.is_certain]
+        certain = [one for one in own if one.is_certain]
+        reopening = {one.check for one in certain}  # whoever fixes it there fixes it for all
+        rest = [await self._make_shared(several, commit) for name, several in shared.items() if name not in reopening]
+        return certain + [one for one in rest if one.is_certain]
 
     async def _make_shared(self, several: Sequence[tuple[VerifiedTask, VerifiedCheck]], commit: str) -> Regression:
         """The regression of a check that only the project needs, as the task that was closed last sees it."""

@@ -63,6 +63,8 @@ from binnacle.runner.end_rules import (
 from binnacle.runner.planning_stage import PlanningStage
 from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
+from binnacle.runner.run_control import RunStopped
+from binnacle.runner.run_verification import RunVerification
 from binnacle.runner.spending_sync import SpendingSync
 from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
 from binnacle.runner.trees.run_trees import RunTrees
@@ -109,6 +111,7 @@ class RunLoop:
         self._has_worked = False
         """Whether an agent has ended an attempt by itself."""
 
+        self._verification = RunVerification(context, self._home)
         self._freed = asyncio.Event()
         self._sync = SpendingSync(context, self._ids)
         self._watch = TaskWatch(context, self._home, self._ids, on_hook_failed=self._end_with_error)
@@ -209,13 +212,22 @@ class RunLoop:
             counts = await self._context.store.count_tasks(self._ids)
             has_checks = await self._context.store.has_checks()
             if reason := find_end_reason(counts, idle=self._idle, has_checks=has_checks):
-                self._end_with(reason)
+                if counts.ready or counts.given_up or not await self._reopens_broken():
+                    self._end_with(reason)
                 return
             if not counts.ready:
                 await self._wait_for_others("every task that is left waits for one in progress")
                 return
         self._freed.clear()
         await self._context.control.sleep(POLL_SECONDS, until=self._freed)
+
+    async def _reopens_broken(self) -> bool:
+        """Whether something that the run has closed does not hold any more, so that it goes on."""
+        try:
+            return await self._verification.reopen_broken(await self._trees.head())
+        except RunStopped:
+            self._end_with(INTERRUPTED)
+            return False
 
     async def _attempt(self, worker: Worker, claimed: ClaimedAttempt | None) -> None:
         """Makes attempts with one worker, as long as it holds its task."""

@@ -184,6 +184,27 @@ class CheckEnded(RunEvent, frozen=True, kw_only=True, tag="check_ended"):
     is_merged: bool = False
 
 
+class RegressionFound(RunEvent, frozen=True, kw_only=True, tag="regression"):
+    """A check with which a task was closed does not pass any more."""
+
+    task: str
+    """The task by which it is to be fixed: the same one, or one that was added for it."""
+
+    how: str
+    """`reopened`, `added`, `handed over` to a person, or `noted` with a task that is open already."""
+
+    check: str
+    tests: str = ""
+    commit: str = ""
+    """The commit that broke it; empty if it is not known."""
+
+    broken_by: str = ""
+    """The task whose change that commit is."""
+
+    said: str = ""
+    """The same in a sentence, or why no commit can be named."""
+
+
 class BranchMerged(RunEvent, frozen=True, kw_only=True, tag="merged"):
     """The branch of a worker was merged, or not."""
 

@@ -4,10 +4,12 @@ A stop of the run ends checks at once, and leaves no result of them. What was pr
 """
 
 import time
+from collections.abc import Sequence
 
 from binnacle.processes.keeper import Keeper
 from binnacle.project.project import Project
 from binnacle.proving.change_prover import FAST, ChangeProver, EvidenceOrigin, TaskProof
+from binnacle.proving.verification import ClosedWorkVerifier, Verification
 from binnacle.proving.work_range import WorkRange
 from binnacle.runner import run_events
 from binnacle.runner.ports import Worker
@@ -19,6 +21,7 @@ from binnacle.store.transaction import Reader
 from binnacle.work.check import CheckTier
 from binnacle.work.done_gate import TaskRequirements
 from binnacle.work.evidence import Evidence
+from binnacle.work.task import Task
 
 FULL: tuple[CheckTier, ...] = ("fast", "full")
 PROGRESS_SECONDS = 1.0
@@ -56,8 +59,26 @@ class TaskProver:
             RunStopped: the run was stopped.
             ConfigError: the file of checks is wrong.
         """
-        watch = _CheckWatch(self._tell, worker.number, task_id, is_merged=is_merged)
-        prover = ChangeProver(
+        prover = self._open_prover(worker, _CheckWatch(self._tell, worker.number, task_id, is_merged=is_merged))
+        proving = prover.prove(
+            task_id, change, tiers=FULL if is_merged else FAST, is_merged=is_merged, change_tree=change_tree
+        )
+        return await self._control.unless_stopped(proving)
+
+    async def verify(self, worker: Worker, closed: Sequence[Task], commit: str) -> Verification:
+        """Runs what tasks were closed with again at a commit, as far as nothing is known of it.
+
+        Raises:
+            RunStopped: the run was stopped.
+            GitError: there is no such commit.
+            ConfigError: the file of checks is wrong.
+        """
+        prover = self._open_prover(worker, _CheckWatch(self._tell, worker.number, "", is_merged=True))
+        verifier = ClosedWorkVerifier(prover, self._store, worker.cwd, reuses=True)
+        return await self._control.unless_stopped(verifier.verify(closed, commit))
+
+    def _open_prover(self, worker: Worker, watch: "_CheckWatch") -> ChangeProver:
+        return ChangeProver(
             self._project,
             self._store,
             self._keeper,
@@ -65,10 +86,6 @@ class TaskProver:
             tell=watch.note,
             on_result=watch.end,
         )
-        proving = prover.prove(
-            task_id, change, tiers=FULL if is_merged else FAST, is_merged=is_merged, change_tree=change_tree
-        )
-        return await self._control.unless_stopped(proving)
 
 
 class _CheckWatch:

@@ -1,6 +1,6 @@
 """Closed tasks with what they were closed with, for whoever verifies whether that still holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from binnacle.store import evidence, task_requirements, tasks
@@ -47,21 +47,24 @@ def read_closed_work(tx: Reader, task_ids: Sequence[str], trees: Mapping[str, st
 
 
 def _read(tx: Reader, task: Task, known: Mapping[str, TrustedCheck], trees: Mapping[str, str]) -> ClosedWork:
-    then = _find_results(tx, task, trees)
     own = task_requirements.list_own_checks(tx, task)
+    then = _find_results(tx, task, trees, own)
     names = dict.fromkeys((*own, *then))
     checks = [_make_needed(name, known.get(name), then.get(name), is_own=name in own) for name in names]
     criteria = [parse_criterion(text) for text in task.acceptance_criteria]
     return ClosedWork(task, tuple(checks), tuple(dict.fromkeys(one.test for one in criteria if one.test)))
 
 
-def _find_results(tx: Reader, task: Task, trees: Mapping[str, str]) -> dict[str, Evidence]:
-    """The results with which a task was closed, by check: the last ones before."""
+def _find_results(tx: Reader, task: Task, trees: Mapping[str, str], own: Collection[str]) -> dict[str, Evidence]:
+    """The results with which a task was closed, by check: the last ones before.
+
+    A later result of the same commit, as of a verification, counts only for what the task names.
+    """
     if not task.evidence_commit:
         return {}
     found = evidence.list_passes(tx, commit=task.evidence_commit, tree=trees.get(task.evidence_commit, ""))
-    oldest = {one.check_name: one for one in found}
     before = [one for one in found if task.evidence_at is None or one.created_at <= task.evidence_at]
+    oldest = {one.check_name: one for one in found if one.check_name in own}
     return oldest | {one.check_name: one for one in reversed(before)}
 
 
