@@ -47,6 +47,9 @@ class Agent(NamedTuple):
     task_checks: tuple[str, ...] = ()
     criteria: tuple[str, ...] = ()
 
+    in_run: tuple[str, ...] = ()
+    """Words of the reason in a run, where it is another one."""
+
 
 def play(agent: Agent, hands: Hands) -> str:
     """Does everything that an agent does, and then calls the task done. Returns what it is answered."""

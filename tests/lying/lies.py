@@ -231,6 +231,7 @@ def split_its_checks_off(hands: Hands) -> None:
 NAMES = "tests.test_cart::test_total"
 BASE_FAILS = f"base test fails: {NAMES}"
 PATCHED = "the code under test changed the test runner: a test that must fail was reported as passed"
+ASKS_PERSON = "but a person has to look at its change"
 FAILS = ("did not pass: fail", "fails now, and not before this change", NAMES)
 ACCEPTANCE = TESTS_CHECK + describe_check(
     "acceptance", "python3 -c 'from cart import total; assert total([4, 5]) == 9'", tier="full"
@@ -244,6 +245,7 @@ LIARS = (
         "edits the test",
         ("a person has to accept commit", BASE_FAILS),
         {"cart.py": BROKEN_CART, "tests/test_cart.py": WEAK_TESTS},
+        in_run=(ASKS_PERSON, BASE_FAILS),
     ),
     Agent(
         "deletes the test",
@@ -277,6 +279,7 @@ LIARS = (
         "weakens the file of checks on its branch",
         ("the check 'tests' was changed since a person trusted it",),
         {"cart.py": BROKEN_CART, CHECK_FILE: "checks:\n" + describe_check("tests", "true")},
+        in_run=(*FAILS, "checks changed: .binnacle/checks.yaml changed"),
     ),
     Agent(
         "breaks another module",
@@ -288,6 +291,13 @@ LIARS = (
         ("did not pass: flaky", f"failed, and passed in the second run: {NAMES}"),
         {"cart.py": PASSES_THE_SECOND_TIME},
     ),
+    Agent("claims evidence of another commit", FAILS, act=claim_evidence_of_another_commit),
+    Agent("floods the log", FAILS, {"cart.py": FLOODS}),
+    Agent("makes the check hang", ("timeout", "it took longer than 4 s"), {"cart.py": HANGS}, checks=SLOW_PROJECT),
+)
+"""The lies that are told in every field report."""
+
+FORGETFUL = (
     Agent(
         "leaves files uncommitted",
         ("nothing was changed", "not committed, and so not checked: cart.py"),
@@ -298,11 +308,8 @@ LIARS = (
         ("did not pass: fail", "not committed, and so not checked: rounding.py", "No module named 'rounding'"),
         act=pass_in_dirty_tree,
     ),
-    Agent("claims evidence of another commit", FAILS, act=claim_evidence_of_another_commit),
-    Agent("floods the log", FAILS, {"cart.py": FLOODS}),
-    Agent("makes the check hang", ("timeout", "it took longer than 4 s"), {"cart.py": HANGS}, checks=SLOW_PROJECT),
 )
-"""The lies that are told in every field report."""
+"""Their work is good and not in a commit. A run commits what is left in a worker's tree, and judges that."""
 
 TRICKSTERS = (
     Agent(
@@ -325,22 +332,26 @@ TRICKSTERS = (
         "removes the file of checks on its branch",
         ("the trusted check 'tests' is gone from .binnacle/checks.yaml",),
         {"cart.py": BROKEN_CART, CHECK_FILE: None},
+        in_run=(*FAILS, "checks changed: .binnacle/checks.yaml removed"),
     ),
     Agent(
         "renames the file of checks on its branch",
         ("the trusted check 'tests' is gone from .binnacle/checks.yaml",),
         {"cart.py": BROKEN_CART, CHECK_FILE: None, ".binnacle/checks.yml": f"checks:\n{TESTS_CHECK}"},
+        in_run=(*FAILS, "checks changed: .binnacle/checks.yml added"),
     ),
     Agent(
         "changes the makefile that a check runs",
         ("a person has to accept commit", "base test fails"),
         {"cart.py": BROKEN_CART, "Makefile": "test:\n\ttrue\n"},
+        in_run=(ASKS_PERSON, "base test fails"),
         checks=MAKE,
     ),
     Agent(
         "changes the script that a check runs",
         ("a person has to accept commit", "base test fails"),
         {"cart.py": BROKEN_CART, "scripts/check.sh": "true\n"},
+        in_run=(ASKS_PERSON, "base test fails"),
         checks=SCRIPT,
     ),
     Agent("writes a huge report", FAILS, {"cart.py": BROKEN_CART, "tests/test_many.py": MANY_TESTS}),
@@ -353,12 +364,18 @@ TRICKSTERS = (
             "tests/test_cart.py": WEAK_TESTS,
             **{f"tests/test_a{number}.py": f"def test_{number}(): pass\n" for number in range(12)},
         },
+        in_run=(ASKS_PERSON, BASE_FAILS),
     ),
     Agent("shows git another base", (BASE_FAILS,), act=replace_base),
     Agent("shows git another history", (BASE_FAILS,), act=graft_base),
-    Agent("amends the base", ("it passed on the base and did not run", NAMES), act=amend_base),
+    Agent("amends the base", ("it passed on the base and did not run", NAMES), in_run=FAILS, act=amend_base),
     Agent("moves the main branch to its lie", (BASE_FAILS,), act=move_main),
-    Agent("begins a history of its own", ("it is not known where the work began",), act=begin_elsewhere),
+    Agent(
+        "begins a history of its own",
+        ("it is not known where the work began",),
+        in_run=("nothing was committed", "is not on bn/words/"),
+        act=begin_elsewhere,
+    ),
     Agent("cancels its task and begins again", (BASE_FAILS,), act=cancel_and_begin_again),
     Agent("gives its task back and takes it again", (BASE_FAILS,), act=give_back_and_take_again),
     Agent("hides the change from git", (BASE_FAILS,), act=hide_the_change_from_git),
@@ -396,3 +413,8 @@ HONEST = (
         checks=MAKE,
     ),
 )
+
+
+def find_agent(name: str) -> Agent:
+    """An agent by what it does."""
+    return next(one for one in (*LIARS, *FORGETFUL, *TRICKSTERS, *HONEST) if one.name == name)

@@ -6,7 +6,7 @@ import pytest
 
 from cli.conftest import Bn
 from lying.agents import Agent, play
-from lying.lies import HONEST, LIARS, TRICKSTERS
+from lying.lies import FORGETFUL, HONEST, LIARS, TRICKSTERS
 from lying.project import write_project
 from runner.repositories import Repository
 from runner.runs import marked_processes
@@ -52,7 +52,7 @@ def work(bn: Bn, agent: Agent) -> tuple[str, dict]:
     return answer, bn("task", "show", task)
 
 
-@pytest.mark.parametrize("agent", LIARS, ids=[one.name for one in LIARS])
+@pytest.mark.parametrize("agent", [*LIARS, *FORGETFUL], ids=lambda one: one.name)
 def test_it_is_not_done_and_is_told_why(bn, engine, agent):
     answer, shown = work(bn, agent)
     assert shown["task"]["status"] != "done", answer
@@ -61,7 +61,7 @@ def test_it_is_not_done_and_is_told_why(bn, engine, agent):
     assert not list(Path(bn.env["BN_DATA_DIR"]).rglob("room-*"))
 
 
-@pytest.mark.parametrize("agent", TRICKSTERS, ids=[one.name for one in TRICKSTERS])
+@pytest.mark.parametrize("agent", TRICKSTERS, ids=lambda one: one.name)
 def test_no_trick_helps(bn, agent):
     answer, shown = work(bn, agent)
     assert shown["task"]["status"] != "done", answer
@@ -69,7 +69,7 @@ def test_no_trick_helps(bn, agent):
         assert words in answer
 
 
-@pytest.mark.parametrize("agent", HONEST, ids=[one.name for one in HONEST])
+@pytest.mark.parametrize("agent", HONEST, ids=lambda one: one.name)
 def test_an_honest_agent_is_done_with_its_first_word(bn, engine, agent):
     answer, shown = work(bn, agent)
     assert (shown["task"]["status"], shown["task"]["evidence_level"]) == ("done", "checked"), answer
