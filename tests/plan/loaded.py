@@ -49,6 +49,15 @@ def an_attempt(reason: str, **fields: Any) -> PastAttempt:
     return PastAttempt(reason=reason, **{**known, **fields})
 
 
+def a_remark(body: str, **fields: Any) -> ReviewRemark:
+    return ReviewRemark(
+        **{
+            "id": "bnm-0001", "review": "bnv-0001", "task_id": "bn-1f3a", "author": "ann", "is_by_person": True,
+            "commit_id": "c" * 40, "body": body, "state": "sent", "created_at": NOW, **fields,
+        }
+    )  # fmt: skip
+
+
 def a_note(content: str, **fields: Any) -> Note:
     known = {"id": "bnn-0001", "type": "tip", "author": "ann", "created_at": NOW}
     return Note(content=content, **{**known, **fields})
@@ -124,6 +133,7 @@ def everything() -> PromptData:
         comments=(a_comment("mind the cookies"),),
         remaining=("the error messages",),
         answers=("Which colour? Blue.",),
+        remarks=(a_remark("say it politely"),),
         dependencies=(
             PastOutcome(task=a_task(id="bn-bbbb", title="Build the API", status="done"), said="It answers."),
         ),

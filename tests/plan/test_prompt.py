@@ -13,7 +13,7 @@ from binnacle.plan.recipe import Recipe, RecipeStep
 from binnacle.plan.sections import DECIDING, SECTIONS
 from binnacle.plan.token_count import count
 from binnacle.store.views.task_details import TaskDetails
-from plan.loaded import a_comment, a_discipline, an_attempt, an_entry, everything, listed, loaded
+from plan.loaded import a_comment, a_discipline, a_remark, an_attempt, an_entry, everything, listed, loaded
 from work.builders import a_task
 
 NAMES = {"task_get": "get_task", "task_list": "list_tasks", "task_status": "set_task_status"}
@@ -133,12 +133,13 @@ def test_task_input_and_instructions_are_whole_whatever_the_budget(budget):
 
 
 def test_nothing_that_decides_is_cut_however_long_it_is():
-    words = {name: f"{name}-word " * 5000 for name in ("asked", "failed", "answered", "sided", "described")}
+    words = {name: f"{name}-word " * 5000 for name in ("asked", "failed", "answered", "remarked", "sided", "described")}
     values = loaded(
         task=TaskDetails(task=a_task(description=words["described"], acceptance_criteria=("it works",) * 50)),
         requirements=(words["asked"],),
         attempts=(an_attempt(words["failed"]),),
         answers=(words["answered"],),
+        remarks=(a_remark(words["remarked"]),),
         run=RunSituation(conflict=words["sided"], may=("You may look.",)),
         listing=listed(300),
     )

@@ -122,8 +122,8 @@ def _agent(event: run_events.AgentStarted) -> Styled:
 
 
 def _attempt(event: run_events.AttemptEnded) -> Styled:
-    """An attempt that did not finish its task; what is done is told with the task."""
-    if event.outcome == "done":
+    """An attempt that did not finish its task; what is done or reviewed is told elsewhere."""
+    if event.outcome in ("done", "review"):
         return "", ""
     reason = f": {event.reason.partition(chr(10))[0]}" if event.reason else ""
     then = {"needs_input": "; it waits for your answer", "pending": "; it will be tried again"}.get(event.status, "")
@@ -165,6 +165,20 @@ def _regression(event: run_events.RegressionFound) -> Styled:
     return f"check {event.check} of a closed task no longer passes{said}; {event.task} {event.how}", "yellow"
 
 
+def _review_opened(event: run_events.ReviewOpened) -> Styled:
+    who = {"agent": "an agent", "person": "you", "both": "an agent, and then you"}.get(event.require, "somebody")
+    why = f" ({'; '.join(event.reasons)})" if event.reasons else ""
+    return f"{event.task} waits for {who} to review commit {event.commit[:10]}{why}", "magenta"
+
+
+def _review_settled(event: run_events.ReviewSettled) -> Styled:
+    """What is done is told with the task."""
+    if event.outcome in ("done", "stopped"):
+        return "", ""
+    reason = event.reason.partition("\n")[0]
+    return f"{event.task} was accepted, and cannot be merged ({event.outcome}): {reason}", "yellow"
+
+
 def _merged(event: run_events.BranchMerged) -> Styled:
     if event.refused:
         said = f"{event.branch} is not merged into {event.into}, because its checks do not pass there"
@@ -181,7 +195,8 @@ def _permission(event: run_events.PermissionDecided) -> Styled:
 
 
 def _attention(event: run_events.AttentionOpened) -> Styled:
-    return f"? {event.kind}: {event.title} (bn session answer {event.id})", "magenta"
+    how = f"bn review show {event.task}" if event.kind == "review" else f"bn session answer {event.id}"
+    return f"? {event.kind}: {event.title} ({how})", "magenta"
 
 
 _STEERED = {"pause": "paused", "resume": "resumed", "message": "sent a message", "stop": "stopped the run"}
@@ -222,6 +237,8 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.CheckStarted: _check_started,
     run_events.CheckEnded: _check_ended,
     run_events.RegressionFound: _regression,
+    run_events.ReviewOpened: _review_opened,
+    run_events.ReviewSettled: _review_settled,
     run_events.BranchMerged: _merged,
     run_events.WorkerWaiting: _waiting,
     run_events.WarningReported: _warned,

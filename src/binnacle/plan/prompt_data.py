@@ -24,6 +24,7 @@ from binnacle.store.views.task_details import TaskDetails, load_details
 from binnacle.work.feature import Discipline, Feature
 from binnacle.work.journal import Comment, Note, Progress
 from binnacle.work.learning import Learning
+from binnacle.work.review import ReviewRemark
 from binnacle.work.review_material import ReviewMaterial
 from binnacle.work.run import RunRecord
 from binnacle.work.session import Iteration
@@ -156,6 +157,9 @@ class PromptData(Struct, frozen=True, kw_only=True):
     answers: tuple[str, ...] = ()
     """Questions about the task, with the answers of people."""
 
+    remarks: tuple[ReviewRemark, ...] = ()
+    """What reviewers of the task's change asked for, and nobody has done yet."""
+
     dependencies: tuple[PastOutcome, ...] = ()
     notes: tuple[Note, ...] = ()
     history: tuple[Iteration, ...] = ()
@@ -229,6 +233,7 @@ def load(
         attempts=attempts,
         remaining=(before.remaining,) if before.remaining else (),
         comments=_list_comments(about, before) if about else (),
+        remarks=about.remarks if about else (),
         answers=tuple(f"{one.text} — {one.answer}" for one in before.questions if one.answer),
         dependencies=_load_outcomes(tx, about) if about else (),
         notes=_load_notes(tx, session, asked, unloaded),

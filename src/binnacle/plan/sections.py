@@ -13,6 +13,7 @@ from binnacle.plan.prompt_data import CHANGE, ListedTask, PastOutcome, PromptDat
 from binnacle.plan.tool_mentions import Step
 from binnacle.work.journal import Note
 from binnacle.work.learning import Learning
+from binnacle.work.review import describe_remark
 from binnacle.work.review_material import describe_earlier, describe_findings, describe_results, describe_subject
 from binnacle.work.run import AttemptOutcome
 from binnacle.work.status import PRIORITIES
@@ -140,6 +141,10 @@ def answers(loaded: PromptData) -> str:
     return _join_lines(*(_item(one) for one in loaded.answers))
 
 
+def remarks(loaded: PromptData) -> str:
+    return _join_lines(*(_item(describe_remark(one)) for one in loaded.remarks))
+
+
 def task(loaded: PromptData) -> str:
     if loaded.task is None:
         return ""
@@ -250,6 +255,7 @@ SECTIONS: dict[str, Callable[[PromptData], str]] = {
     "comments": comments,
     "attempts": attempts,
     "answers": answers,
+    "remarks": remarks,
     "requirements": requirements,
     "task": task,
     CHANGE: change,
@@ -280,6 +286,7 @@ FORMS: dict[str, SectionForm] = {
     "comments": SectionForm("Comments", 0.20, "comments", rest=("{task_get} shows all.",)),
     "attempts": SectionForm("Earlier attempts", 0, "attempts", newest_last=True),
     "answers": SectionForm("Answers to questions", 0),
+    "remarks": SectionForm("What reviewers ask you to change", 0),
     "requirements": SectionForm("What was asked for", 0),
     "task": SectionForm("Your task", 0),
     CHANGE: SectionForm("The change to review", 0),
@@ -292,7 +299,7 @@ FORMS: dict[str, SectionForm] = {
     "instructions": SectionForm("Instructions", 0),
 }
 
-DECIDING = ("attempts", "answers", "requirements", "task", "conflict", "situation", "extra")
+DECIDING = ("attempts", "answers", "remarks", "requirements", "task", "conflict", "situation", "extra")
 """Sections without which an attempt of a run goes wrong: its prompt has them whatever its recipe lists."""
 
 
@@ -346,6 +353,7 @@ OUTCOME_WORDS: dict[AttemptOutcome, str] = {
     "conflict": "its changes conflicted with others",
     "repeating": "it repeated the same step",
     "limit": "it reached a limit",
+    "review": "its change was reviewed",
     "stopped": "it was stopped",
 }
 """What an attempt led to, for the agent that makes the next one."""

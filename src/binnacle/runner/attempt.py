@@ -10,7 +10,8 @@ The steps, each of which can be repeated after a kill:
     settled    outcome and cost are in the store, and the task is closed, given back, or handed to a person
 
 An agent that is at work is told at once what is missing, and goes on. The claim on the task lasts until it is settled.
-A conflict keeps it, and so does a task that is not proven: the next attempt of the same worker resolves it.
+A conflict keeps it, and so does a task that is not proven: the next attempt of the same worker resolves it. If nothing
+is missing but a review, the commit is put up (`attempt_review`), and the worker takes another task.
 """
 
 from functools import partial
@@ -20,7 +21,9 @@ from binnacle.errors import AgentLimited, AgentLogin, AgentStart, BinnacleError,
 from binnacle.git.command import commit_message
 from binnacle.plan.prompt_data import RunSituation
 from binnacle.proving.change_prover import TaskProof
+from binnacle.proving.review_opening import describe_review
 from binnacle.runner import run_events
+from binnacle.runner.attempt_review import put_up
 from binnacle.runner.attempt_work import AttemptWork, describe_for_attempt
 from binnacle.runner.end_rules import MAX_FAILURES, EndKind, EndReason
 from binnacle.runner.iteration import FinishedIteration, iterate
@@ -41,6 +44,7 @@ from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import AttemptEnd, ClaimedAttempt
 from binnacle.work.done_gate import DoneProof
 from binnacle.work.run import AttemptOutcome
+from binnacle.work.task import Task
 
 BACKOFF_SECONDS = (1.0, 5.0)
 """Seconds before a failed agent is started again; the last value repeats."""
@@ -71,7 +75,7 @@ class AttemptResult(NamedTuple):
     @property
     def is_progress(self) -> bool:
         """Whether something real came of it: a change that is kept, a task closed, a question asked."""
-        return bool(self.commit) or self.outcome in ("done", "question", "blocked")
+        return bool(self.commit) or self.outcome in ("done", "question", "blocked", "review")
 
 
 class Attempt:
@@ -208,18 +212,25 @@ class Attempt:
 
     async def _send_back(self, found: TaskProof) -> AttemptResult:
         """Settles an attempt whose task is not proven."""
-        if found.waits_for_person:
-            return await self._ask_person(found)
+        if found.waits_for_review:
+            if refused := await self._changes.find_refused(found):
+                return await self._settle("unproven", refused)
+            return await self._put_up(found)
         return await self._settle("unproven", describe_for_attempt(found))
 
-    async def _ask_person(self, found: TaskProof) -> AttemptResult:
-        """Hands the task to a person: nothing is missing but their decision."""
-        asked = (
-            f"attempt {self._claimed.attempt} passed its checks, but a person has to look at its change: "
-            f"{describe_for_attempt(found)}"
+    async def _put_up(self, found: TaskProof) -> AttemptResult:
+        """Puts the commit up for review: nothing is missing but that somebody accepts it. The worker is free then."""
+        store, worker, number = self._context.store, self._worker, self._claimed.number
+        review, task = await store.write(
+            lambda tx: put_up(tx, found, run=store.run, session=worker.session, number=number), session=worker.session
         )
-        await self._context.store.ask_person(self._worker.session, self._task.id, asked)
-        return await self._settle("question", asked)
+        self._context.tell(
+            run_events.ReviewOpened(
+                worker=worker.number, task=self._task.id, review=review.id, commit=review.commit_id,
+                require=review.require, reasons=review.reasons, round=review.round,
+            )
+        )  # fmt: skip
+        return self._ended("review", describe_review(review), task)
 
     async def _integrate(self, message: str, reason: str) -> AttemptResult:
         verify = self._changes.verify_merge
@@ -250,8 +261,7 @@ class Attempt:
                         worker=worker, branch=found.branch, into=found.into, refused=found.reason, task=self._task.id
                     )
                 )
-                assert self._changes.refused is not None
-                return await self._send_back(self._changes.refused)
+                return await self._send_back(self._changes.find_refusal())
             case NothingToMerge():
                 pass
             case _:
@@ -263,6 +273,11 @@ class Attempt:
         task = await self._context.store.settle_attempt(
             worker.session, self._claimed.number, outcome, reason, max_attempts=options.max_attempts, proof=proof
         )
+        return self._ended(outcome, reason, task)
+
+    def _ended(self, outcome: AttemptOutcome, reason: str, task: Task | None) -> AttemptResult:
+        """Tells that the attempt is settled."""
+        worker = self._worker
         self._context.tell(
             run_events.AttemptEnded(
                 worker=worker.number,

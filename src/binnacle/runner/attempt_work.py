@@ -18,9 +18,11 @@ from binnacle.runner import run_events
 from binnacle.runner.ports import Worker
 from binnacle.runner.run_context import RunContext
 from binnacle.runner.trees.run_trees import RunTrees
-from binnacle.store import done_requests, work_starts
+from binnacle.store import done_requests, reviewed_attempts, work_starts
 from binnacle.store.attempts import MAX_REASON_CHARACTERS, ClaimedAttempt
 from binnacle.work.done_gate import DoneProof
+
+UNCHANGED = "reviewers asked for changes of exactly this, and nothing was changed since; do what they ask for"
 
 
 class AttemptWork:
@@ -74,12 +76,28 @@ class AttemptWork:
             found = await self._prove_own()
         except BinnacleError:
             return ""  # it is met again, and reported, when the changes are taken over
-        if found is None or found.is_proven or found.waits_for_person:
+        if found is None or found.is_proven:
             return ""
-        missing = describe_missing(found)
+        missing = await self.find_refused(found) if found.waits_for_review else describe_missing(found)
+        if not missing:
+            return ""
         commit = found.proof.commit_id
         await store.write(lambda tx: done_requests.refuse(tx, self._task.id, missing, commit=commit))
         return missing
+
+    async def find_refused(self, found: TaskProof) -> str:
+        """Whether reviewers have asked for changes of exactly this tree, in words for who calls it done again."""
+        refused = await self._context.store.read(
+            lambda tx: reviewed_attempts.find_refused(tx, self._task.id, found.proof.tree)
+        )
+        return f"{UNCHANGED} ({refused.id})" if refused else ""
+
+    def find_refusal(self) -> TaskProof:
+        """What is missing of a merge that was refused. Who has to accept something accepts the change itself."""
+        assert self.refused is not None
+        if self._own is not None and self.refused.waits_for_review:
+            return replace(self.refused, proof=self._own.proof)
+        return self.refused
 
     async def prove(self) -> TaskProof | None:
         """What is proven of the worker's commits; None if nothing has to be, or they cannot be judged yet.

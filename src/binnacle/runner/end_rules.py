@@ -132,7 +132,7 @@ def find_end_reason(
 
 
 def _check_completed(counts: TaskCounts, *, has_checks: bool) -> EndReason:
-    if counts.needs_input:
+    if counts.needs_input or counts.in_review:
         return _end_unanswered(counts)
     if not counts.closed_here.total:
         return EndReason("no_ready_task", "nothing was done: the session was completed without closing a task")
@@ -156,11 +156,10 @@ def _nothing_to_do(counts: TaskCounts, *, has_checks: bool) -> EndReason:
             return _end_finished(counts, has_checks=has_checks)
         hint = "add tasks with: bn task add, or give a specification: bn run SPEC"
         return EndReason("no_ready_task", "nothing was done: there is no open task", hint)
-    if counts.needs_input:
+    if counts.needs_input or counts.in_review:
         return _end_unanswered(counts)
     kinds = {
         "blocked": counts.blocked,
-        "waiting for a review": counts.in_review,
         "held by people": counts.held_by_people,
         "waiting for those": counts.waiting,
         "still drafts": counts.draft,
@@ -170,5 +169,13 @@ def _nothing_to_do(counts: TaskCounts, *, has_checks: bool) -> EndReason:
 
 
 def _end_unanswered(counts: TaskCounts) -> EndReason:
-    said = f"{counts.needs_input} task(s) wait for an answer"
-    return EndReason("needs_input", said, "see the questions with: bn ask list; answer them, then: bn run --resume")
+    said = {
+        f"{counts.needs_input} task(s) wait for an answer": counts.needs_input,
+        f"{counts.in_review} for a review" if counts.needs_input else f"{counts.in_review} task(s) wait for a review": (
+            counts.in_review
+        ),
+    }
+    hints = {"answer what bn ask list shows": counts.needs_input, "review what bn review list shows": counts.in_review}
+    words = ", ".join(text for text, count in said.items() if count)
+    hint = " and ".join(text for text, count in hints.items() if count)
+    return EndReason("needs_input", words, f"{hint}; then: bn run --resume")

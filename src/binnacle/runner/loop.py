@@ -43,12 +43,13 @@ task group, and the contexts of `iterate` end the agents.
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from msgspec.structs import replace
 
 from binnacle.errors import BinnacleError, HookFailed
 from binnacle.runner import run_events
+from binnacle.runner.accepted_merges import AcceptedMerges
 from binnacle.runner.attempt import Attempt, AttemptResult
 from binnacle.runner.budget import check_budget
 from binnacle.runner.end_rules import (
@@ -70,6 +71,7 @@ from binnacle.runner.task_watch import POLL_SECONDS, TaskWatch
 from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import ClaimedAttempt
 from binnacle.work.planning_steps import SpecChange
+from binnacle.work.review import Review
 
 TREE_HINT = "fix what it says, then: bn run --resume"
 INTERRUPTED = EndReason("interrupted", "the run was stopped", "resume it with: bn run --resume")
@@ -102,6 +104,9 @@ class RunLoop:
         self._busy: set[int] = set()
         """The numbers of the workers that make an attempt."""
 
+        self._merging: set[int] = set()
+        """Those that merge what was accepted."""
+
         self._idle = 0
         """Attempts in a row that led to nothing."""
 
@@ -111,6 +116,7 @@ class RunLoop:
         self._has_worked = False
         """Whether an agent has ended an attempt by itself."""
 
+        self._accepted = AcceptedMerges(context, trees, self._home)
         self._verification = RunVerification(context, self._home)
         self._freed = asyncio.Event()
         self._sync = SpendingSync(context, self._ids)
@@ -182,16 +188,43 @@ class RunLoop:
     async def _work(self, group: asyncio.TaskGroup) -> None:
         """Starts attempts until there is a reason to end."""
         with self._ending_with_errors():
+            await self._merge_all()
             left = list(self._workers)  # one of them may have to resume an attempt, although nothing is ready
             while self._end_reason is None:
                 await self._context.control.wait_to_go_on()
+                if not left:
+                    await self._start_merge(group)
                 started = [await self._start_attempt(group, worker) for worker in left or self._free_workers()[:1]]
                 left = []
                 if not any(started):
                     await self._wait_or_end()
 
     def _free_workers(self) -> list[Worker]:
-        return [worker for worker in self._workers if worker.number not in self._busy]
+        return [worker for worker in self._workers if worker.number not in self._busy | self._merging]
+
+    async def _start_merge(self, group: asyncio.TaskGroup) -> None:
+        """Starts to merge an accepted change, if there is one and a worker is free."""
+        free = self._free_workers()
+        if not free or self._context.control.is_stopped or (review := await self._accepted.find_next()) is None:
+            return
+        self._accepted.take(review)
+        self._merging.add(free[0].number)
+        group.create_task(self._merge(free[0], review))
+
+    async def _merge_all(self) -> None:
+        """Merges what was accepted before the run was started, so that the attempts begin with it."""
+        while not self._context.control.is_stopped and (review := await self._accepted.find_next()) is not None:
+            self._accepted.take(review)
+            await self._merge(self._workers[0], review)
+
+    async def _merge(self, worker: Worker, review: Review) -> None:
+        with self._ending_with_errors(), suppress(RunStopped):
+            try:
+                await self._accepted.merge(worker, review)
+                self._idle = 0
+            finally:
+                self._merging.discard(worker.number)
+                self._freed.set()
 
     async def _start_attempt(self, group: asyncio.TaskGroup, worker: Worker) -> bool:
         """Starts an attempt if there is one to make. Returns whether it did."""
@@ -208,10 +241,12 @@ class RunLoop:
 
     async def _wait_or_end(self) -> None:
         """Waits until an attempt ends or the work changes; ends the run if there is nothing to wait for."""
-        if not self._busy and self._end_reason is None:
+        if not self._busy and not self._merging and self._end_reason is None:
             counts = await self._context.store.count_tasks(self._ids)
             has_checks = await self._context.store.has_checks()
             if reason := find_end_reason(counts, idle=self._idle, has_checks=has_checks):
+                if await self._accepted.find_next() is not None:
+                    return
                 if counts.ready or counts.given_up or not await self._reopens_broken():
                     self._end_with(reason)
                 return
@@ -305,7 +340,10 @@ class RunLoop:
             unfinished=results.unfinished,
             commits=results.commits,
             files=results.files,
-            waiting=tuple(map(run_events.describe_question, results.questions)),
+            waiting=(
+                *map(run_events.describe_question, results.questions),
+                *map(run_events.describe_waiting_review, results.reviews),
+            ),
             closed=counts.closed_here.total,
             proof=counts.closed_here,
             left=counts.left,

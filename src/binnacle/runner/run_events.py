@@ -7,7 +7,10 @@ from msgspec import Struct
 
 from binnacle.runner.end_rules import EndKind
 from binnacle.work.closed_count import ClosedCount
+from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
 from binnacle.work.report import Question
+from binnacle.work.review import Review
+from binnacle.work.review_policy import ReviewRequirement
 from binnacle.work.run import AttemptOutcome, AttentionKind
 from binnacle.work.verdict import Verdict
 
@@ -184,6 +187,30 @@ class CheckEnded(RunEvent, frozen=True, kw_only=True, tag="check_ended"):
     is_merged: bool = False
 
 
+class ReviewOpened(RunEvent, frozen=True, kw_only=True, tag="review_opened"):
+    """The change of an attempt waits for somebody to look at it."""
+
+    task: str
+    review: str
+    commit: str
+    require: ReviewRequirement
+    """Who has to accept it."""
+
+    reasons: tuple[str, ...] = ()
+    round: int = 1
+
+
+class ReviewSettled(RunEvent, frozen=True, kw_only=True, tag="review_settled"):
+    """An accepted change was merged and its task closed, or it goes back to another attempt."""
+
+    task: str
+    review: str
+    outcome: AttemptOutcome
+    reason: str = ""
+    status: str = ""
+    """The status of the task after it."""
+
+
 class RegressionFound(RunEvent, frozen=True, kw_only=True, tag="regression"):
     """A check with which a task was closed does not pass any more."""
 
@@ -327,6 +354,13 @@ def describe_question(question: Question) -> str:
     words = " ".join(question.text.split())
     shown = words if len(words) <= MAX_QUESTION_CHARACTERS else f"{words[:MAX_QUESTION_CHARACTERS]}…"
     return f"{question.task_id}: {shown} (bn ask answer {question.id} TEXT)"
+
+
+def describe_waiting_review(review: Review) -> str:
+    """A review that waits, in a line, with the command that shows it."""
+    why = f": {'; '.join(review.reasons)[:MAX_QUESTION_CHARACTERS]}" if review.reasons else ""
+    commit = review.commit_id[:SHORT_COMMIT_CHARACTERS]
+    return f"{review.task_id}: a review of commit {commit}{why} (bn review show {review.task_id})"
 
 
 Tell = Callable[[RunEvent], None]

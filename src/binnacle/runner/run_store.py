@@ -18,7 +18,6 @@ from binnacle.store import (
     attempts,
     comments,
     leases,
-    questions,
     run_planning,
     runs,
     sessions,
@@ -35,7 +34,6 @@ from binnacle.store.views import run_results
 from binnacle.store.views.run_results import RunResults
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.done_gate import DoneProof
-from binnacle.work.report import MAX_WORDS_CHARACTERS
 from binnacle.work.run import AttemptOutcome
 from binnacle.work.session import Iteration
 from binnacle.work.task import Task
@@ -53,7 +51,7 @@ MAX_LEASE_WAIT_SECONDS = 4 * 3600.0
 LEASE_SECONDS = 30.0
 """How long others wait for a process that was killed while it held a lease."""
 
-WATCHED = ("task", "note", "comment", "learning", "progress", "question")
+WATCHED = ("task", "note", "comment", "learning", "progress", "question", "review")
 """What counts as a change of the work."""
 
 NO_SUMMARY = "The agent wrote no summary."
@@ -223,14 +221,6 @@ class RunStore:
             return attempts.settle(tx, session_id, number, outcome, reason, max_attempts=max_attempts, proof=proof)
 
         return await self.write(settle, session=session_id)
-
-    async def ask_person(self, session_id: str, task_id: str, text: str) -> None:
-        """Asks a person something about a task, which waits for the answer."""
-
-        def ask(tx: Writer) -> None:
-            questions.ask(tx, task_id, text[:MAX_WORDS_CHARACTERS], blocking=True)
-
-        await self.write(ask, session=session_id)
 
     @asynccontextmanager
     async def hold_lease(self, name: str, control: RunControl) -> AsyncIterator[None]:

@@ -277,11 +277,17 @@ def settle(
     outcome, reason = _move(tx, session_id, task, outcome, reason, proof)
     finish(tx, iteration, outcome=outcome, reason=reason)
     task = tasks.get(tx, task.id)
-    is_open = task.status in ("pending", "partial", "in_progress", "blocked")
-    if outcome in COUNTED and is_open and count_used(tx, task.id) >= max_attempts:
-        task = _hand_over(tx, task, max_attempts)
+    task = hand_over_after(tx, task, outcome, max_attempts)
     if task.claimed_by != session_id:
         sessions.bind(tx, session_id, None)
+    return task
+
+
+def hand_over_after(tx: Writer, task: Task, outcome: AttemptOutcome, max_attempts: int) -> Task:
+    """Hands a task to a person if its attempts are used up by one with this outcome. Returns the task."""
+    is_open = task.status in ("pending", "partial", "in_progress", "blocked")
+    if outcome in COUNTED and is_open and count_used(tx, task.id) >= max_attempts:
+        return _hand_over(tx, task, max_attempts)
     return task
 
 
@@ -301,6 +307,8 @@ def _move(
     """Moves the task at the end of an attempt. Returns what it led to in fact."""
     if outcome == "done":
         return _close(tx, session_id, task, reason, proof)
+    if outcome == "review":  # it has been put up
+        return outcome, reason
     if outcome in ("conflict", "unproven"):
         done_requests.withdraw(tx, session_id, task.id, reason)
         return outcome, reason

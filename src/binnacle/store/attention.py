@@ -1,8 +1,8 @@
 """What waits for people: one open entry for one cause, until somebody answers or the cause is gone.
 
 A permission is waited for by an agent and is over when the agent is gone. A question, and a task that agents gave up,
-are also in the table of questions; `questions.answer` closes both. An ended run waits until it is resumed, or until
-somebody has seen it.
+are also in the table of questions; `questions.answer` closes both. A review of a run waits until it is decided. An
+ended run waits until it is resumed, or until somebody has seen it.
 """
 
 from collections.abc import Sequence
@@ -69,6 +69,8 @@ def _find_same(tx: Reader, wanted: Attention) -> Attention | None:
             return ATTENTIONS.first(tx, f"where {OPEN} and question = ?", wanted.question)
         case "ended":
             return ATTENTIONS.first(tx, f"where {OPEN} and kind = 'ended' and run = ?", wanted.run)
+        case "review":
+            return ATTENTIONS.first(tx, f"where {OPEN} and kind = 'review' and task_id = ?", wanted.task_id)
     near = ATTENTIONS.select(tx, f"where {OPEN} and kind = ? and title = ?", wanted.kind, wanted.title)
     same = (
         one for one in near if (one.session, one.task_id, one.body) == (wanted.session, wanted.task_id, wanted.body)
@@ -123,6 +125,12 @@ def close_ended(tx: Writer, run_id: str) -> None:
     """Closes the entry of a run that goes on."""
     for one in ATTENTIONS.select(tx, f"where {OPEN} and kind = 'ended' and run = ?", run_id):
         close(tx, one.id, answer="", by=tx.by.name)
+
+
+def close_review(tx: Writer, task_id: str, answer: str = "") -> None:
+    """Closes the entry of a review that does not wait for a person any more."""
+    for one in ATTENTIONS.select(tx, f"where {OPEN} and kind = 'review' and task_id = ?", task_id):
+        close(tx, one.id, answer=answer, by=tx.by.name)
 
 
 def close_permissions(tx: Writer, session_ids: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Answers of people to what waits for them."""
 
 from binnacle.errors import InvalidInput, Refused
-from binnacle.store import attention, questions
+from binnacle.store import attention, questions, review_decisions, reviews
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.run import Attention
@@ -16,7 +16,8 @@ def find_entry(tx: Reader, text: str) -> Attention | None:
 
 
 def answer(tx: Writer, entry: Attention, said: str) -> Attention:
-    """Answers an entry: a question in words or by the number of an option, a permission with yes, no or always.
+    """Answers an entry: a question in words or by the number of an option, a permission with yes, no or always, a
+    review with accept, or reject and why.
 
     Raises:
         Refused: it is closed, or an agent tries to answer.
@@ -29,10 +30,28 @@ def answer(tx: Writer, entry: Attention, said: str) -> Attention:
     if entry.question is not None:
         questions.answer(tx, entry.question, said)
         return attention.get(tx, entry.id)
+    if entry.kind == "review":
+        return _decide(tx, entry, said)
     words = " ".join(said.split()) or "seen"
     if entry.options:
         words = _choose(entry, words)
     return attention.close(tx, entry.id, answer=words, by=tx.by.name)
+
+
+def _decide(tx: Writer, entry: Attention, said: str) -> Attention:
+    """Accepts the change of a review, or asks for changes; what follows the first word is said with that."""
+    assert entry.task_id is not None
+    found = reviews.get_open(tx, entry.task_id)
+    word, _, rest = said.strip().partition(" ")
+    match word.casefold().rstrip(":,"):
+        case "accept":
+            review_decisions.accept(tx, found, message=rest.strip())
+        case "reject" | "changes":
+            review_decisions.reject(tx, found, message=rest.strip())
+        case _:
+            hint = "answer with: accept, or: reject and what has to be changed"
+            raise InvalidInput(f"not an answer to {entry.id}: {said[:60]!r}", hint=hint)
+    return attention.get(tx, entry.id)
 
 
 def _choose(entry: Attention, words: str) -> str:
@@ -56,4 +75,5 @@ def _refuse_closed(entry: Attention) -> Refused:
 _CAUSES_GONE = {
     "permission": "its agent has ended, or waited too long",
     "ended": "the run was resumed",
+    "review": "the review is over",
 }

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from binnacle.errors import NextStep, NotFound, NotReady, PersonNeeded, Refused
+from binnacle.store import attention
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.table import Table, placeholders
 from binnacle.store.transaction import Reader, Writer
@@ -40,6 +41,9 @@ VERDICTS = Table("review_verdict", ReviewVerdict, json=("criteria",), times=("cr
 MAX_REASONS = 20
 MAX_EVIDENCE_IDS = 200
 MAX_MESSAGE_CHARACTERS = 5000
+
+_ANSWERS: dict[ReviewStatus, str] = {"accepted": "accepted", "changes": "changes asked for"}
+"""The answers to a review that waits for a person."""
 
 _WORKED = ("started", "done", "in_review", "partial", "released")
 """What someone does with a task who works on it."""
@@ -226,6 +230,7 @@ def note_accepted(tx: Writer, found: Review, verdict: ReviewVerdict) -> None:
     REVIEWS.update(tx, {"status": found.status}, "id = ?", found.id)
     said = {"task": found.task_id, "commit": found.commit_id, "message": verdict.message[:200]}
     tx.record("review", found.id, "accept", said)
+    attention.close_review(tx, found.task_id, "accepted")
 
 
 def _encode_criteria(criteria: Sequence[CriterionVerdict]) -> list[Any]:
@@ -291,7 +296,13 @@ def end(tx: Writer, found: Review, status: ReviewStatus, **said: object) -> Revi
     """Ends a review."""
     REVIEWS.update(tx, {"status": status, "ended_at": tx.now}, "id = ?", found.id)
     tx.record("review", found.id, status, {"task": found.task_id, "commit": found.commit_id, **said})
+    attention.close_review(tx, found.task_id, _ANSWERS.get(status, ""))
     return get(tx, found.id)
+
+
+def note_proof(tx: Writer, found: Review, proof: dict[str, Any]) -> None:
+    """Notes what is proven of the tree that an accepted change is about to be merged into."""
+    REVIEWS.update(tx, {"proof": proof}, "id = ?", found.id)
 
 
 def withdraw(tx: Writer, task_id: str) -> None:

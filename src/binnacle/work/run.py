@@ -16,11 +16,12 @@ review, gave up on a task; or a run ended."""
 
 AttemptOutcome = Literal[
     "", "done", "partial", "blocked", "question", "unfinished", "unproven", "failed", "conflict", "repeating", "limit",
-    "stopped",
+    "review", "stopped",
 ]  # fmt: skip
 """What an attempt led to. Empty while it is under way; `done` when the task is closed; `unfinished` if the agent ended
 without a report; `unproven` if it called the task done and its checks do not show that; `failed` if the agent failed;
-`repeating` if it did the same again and again; `limit` if it took too much; `stopped` if the run was stopped, which
+`repeating` if it did the same again and again; `limit` if it took too much; `review` if it is proven and somebody has
+to accept its change, and also if they asked for changes; `stopped` if the run was stopped, which
 does not count as an attempt."""
 
 

@@ -116,6 +116,8 @@ def _show_attention(entry: OpenAttention, screen: Screen) -> None:
 
 
 def _name_answer(entry: OpenAttention) -> str:
+    if entry.kind == "review":
+        return "look at it"
     if entry.kind != "ended":
         return "answer"
     return "resume it" if entry.answer_with.startswith("bn run ") else "see what is only said"
@@ -124,6 +126,8 @@ def _name_answer(entry: OpenAttention) -> str:
 def _waiting(entry: Attention, ends: dict[str, tuple[str, str]]) -> OpenAttention:
     """What waits, with how to answer it."""
     how = f"bn session answer {entry.id} {'|'.join(entry.options) or 'TEXT'}"
+    if entry.kind == "review":
+        how = f"bn review show {entry.task_id}"
     if entry.kind == "ended":
         name, why = ends.get(entry.run or "", ("NAME", ""))
         how = f"bn report {name}" if why == "unproven" else f"bn run --resume --name {name}"

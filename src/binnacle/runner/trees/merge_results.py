@@ -52,6 +52,8 @@ class MergeConflict(Struct, frozen=True, kw_only=True):
     """Both branches changed the same place. The conflict is in the worker's tree, to be resolved there."""
 
     worker: int
+    """0 if it is in no tree."""
+
     branch: str
     into: str
     files: tuple[str, ...]

@@ -15,7 +15,7 @@ from binnacle.runner.trees.conflict_notes import readable_names
 from binnacle.runner.trees.file_lock import hold_lock
 from binnacle.runner.trees.ignored_files import find_precious
 from binnacle.runner.trees.merge_queue import Lease, MergeQueue
-from binnacle.runner.trees.merge_results import MergeResult, NothingToMerge, PreparedTree
+from binnacle.runner.trees.merge_results import MergeHeld, MergeResult, NothingToMerge, PreparedTree
 from binnacle.runner.trees.parking import WorkParker
 from binnacle.runner.trees.person_changes import PersonChanges
 from binnacle.runner.trees.person_checkout import PersonCheckout
@@ -102,6 +102,14 @@ class RunTrees(Protocol):
             GitError: git failed.
         """
 
+    async def integrate_commit(self, task_id: str, commit: str, message: str, verify: Verify) -> MergeResult:
+        """Merges exactly this commit of a task, on which nobody works now, if `verify` lets the result pass.
+
+        Raises:
+            RemoteUnreachable: the git remote did not answer; nothing was merged.
+            GitError: git failed, or the commit is not here.
+        """
+
     async def close(self) -> Sequence[str]:
         """Removes what is not needed any more. Returns the refs and folders with work that is nowhere else."""
 
@@ -167,6 +175,13 @@ class InPlace:
         verify: Verify | None = None,  # noqa: ARG002
     ) -> MergeResult:
         return NothingToMerge(branch="")
+
+    async def integrate_commit(self, task_id: str, commit: str, message: str, verify: Verify) -> MergeResult:  # noqa: ARG002
+        """The commit was made where the work of all tasks comes together. A person may have taken it out again."""
+        if await self.is_integrated(commit):
+            return NothingToMerge(branch="")
+        branch = await self._git.branch() or "" if self._git is not None else ""
+        return MergeHeld(branch=branch, into=branch, reason=f"commit {commit[:10]} is not in the branch any more")
 
     async def close(self) -> Sequence[str]:
         return ()
@@ -275,6 +290,9 @@ class InWorktrees:
 
     async def integrate(self, worker: int, task_id: str, message: str, verify: Verify | None = None) -> MergeResult:
         return await self._tasks.integrate(worker, task_id, message, verify)
+
+    async def integrate_commit(self, task_id: str, commit: str, message: str, verify: Verify) -> MergeResult:
+        return await self._tasks.integrate_commit(task_id, commit, message, verify)
 
     async def close(self) -> Sequence[str]:
         """Ends the run here. What is needed by nobody is removed; in doubt, it is kept."""

@@ -10,8 +10,9 @@ the branch is integrated, also if the agent commits the marks or gives the merge
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
-from binnacle.errors import Refused, RemoteUnreachable
+from binnacle.errors import GitError, Refused, RemoteUnreachable
 from binnacle.git.command import MERGE, Commit, Git, is_nested_repository
 from binnacle.proving.work_range import WorkRange
 from binnacle.runner.trees.commits import (
@@ -23,6 +24,7 @@ from binnacle.runner.trees.commits import (
     is_related,
     join_commits,
     list_commits,
+    resolve,
     set_branch,
 )
 from binnacle.runner.trees.conflict_notes import find_unresolved, read_note, readable_names, write_note
@@ -47,6 +49,9 @@ from binnacle.runner.trees.worktrees import WorkerTrees
 Verify = Callable[[str, str], Awaitable[str]]
 """Checks a commit before it is integrated; the second is the end of the branch that it continues. Returns why it may
 not be; empty if it may."""
+
+Join = Callable[[Git, str], Awaitable[str | MergeResult]]
+"""The commit to be integrated on top of the end of the run's branch, or why there is none."""
 
 
 class TaskBranches:
@@ -143,32 +148,63 @@ class TaskBranches:
         """Merges the branch of a task into the branch of the run if `verify` lets it, and then removes it."""
         tree = self._tree(worker, task_id)
         async with self._queue.turn():
-            found = await self._integrate(tree, message, verify)
+            found = await self._integrate(tree.branch, partial(self._join, tree=tree, message=message), verify)
         if isinstance(found, MergeDone | NothingToMerge):
             async with self._lock.alone() as git:
                 await self._leave(git, tree)
                 await self._delete_integrated(git, task_id)
         return found
 
-    async def _integrate(self, tree: WorkerTree, message: str, verify: Verify | None) -> MergeResult:
+    async def integrate_commit(self, task_id: str, commit: str, message: str, verify: Verify) -> MergeResult:
+        """Merges exactly this commit of a task, whatever its branch has now. Nobody may work on the task."""
+        branch = self._branch(task_id)
+
+        async def join(git: Git, tip: str) -> str | MergeResult:
+            return await self._join_commit(git, branch, tip, commit, message)
+
+        async with self._queue.turn():
+            found = await self._integrate(branch, join, verify)
+        if isinstance(found, MergeDone | NothingToMerge):
+            async with self._lock.alone() as git:
+                for worker in self._trees.list_numbers():
+                    await self._leave(git, self._tree(worker, task_id))
+                await self._delete_integrated(git, task_id)
+        return found
+
+    async def _join_commit(self, git: Git, branch: str, tip: str, commit: str, message: str) -> str | MergeResult:
+        """The commit to be integrated, or why there is none. A conflict is met again by whoever works on the task."""
+        into = self._queue.branch
+        if not await resolve(git, commit):
+            raise GitError(f"commit {commit[:10]} of {branch} is not here", hint="resume the run where it was made")
+        if await has_commit(git, commit, within=tip):
+            return NothingToMerge(branch=branch)
+        if not await is_related(git, tip, commit):
+            reason = f"its commits do not begin from {into}, so they cannot be merged"
+            return MergeHeld(branch=branch, into=into, reason=reason)
+        joined = await join_commits(git, tip, commit, message)
+        if isinstance(joined, str):
+            return joined
+        return MergeConflict(worker=0, branch=branch, into=into, files=readable_names(joined.files))
+
+    async def _integrate(self, branch: str, join: Join, verify: Verify | None) -> MergeResult:
         for _ in range(MAX_TURN_ATTEMPTS):
             await self._queue.take_in_person()
             async with self._lock.alone() as git:
                 tip = await self._queue.find_tip(git)
-                joined = await self._join(git, tree, tip, message)
+                joined = await join(git, tip)
                 if not isinstance(joined, str):
                     return joined
                 files = (await git.ask("diff", "--name-only", "--no-renames", "-z", tip, joined)).names
             if verify is not None and (reason := await verify(joined, tip)):
-                return MergeRefused(branch=tree.branch, into=self._queue.branch, reason=reason)
+                return MergeRefused(branch=branch, into=self._queue.branch, reason=reason)
             moved = await self._queue.advance(joined)
             if moved.reason:
-                return self._hold(tree, moved.reason)
+                return MergeHeld(branch=branch, into=self._queue.branch, reason=moved.reason)
             if moved.is_done:
-                return MergeDone(branch=tree.branch, into=self._queue.branch, commit=joined, files=len(files))
-        return self._hold(tree, "others were faster each time")
+                return MergeDone(branch=branch, into=self._queue.branch, commit=joined, files=len(files))
+        return MergeHeld(branch=branch, into=self._queue.branch, reason="others were faster each time")
 
-    async def _join(self, git: Git, tree: WorkerTree, tip: str, message: str) -> str | MergeResult:
+    async def _join(self, git: Git, tip: str, *, tree: WorkerTree, message: str) -> str | MergeResult:
         """The commit to be integrated, or why there is none."""
         commit = await find_branch(git, tree.branch)
         if obstacle := await self._find_obstacle(git, tree, tip):

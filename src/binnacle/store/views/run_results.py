@@ -4,10 +4,12 @@ from typing import NamedTuple
 
 from binnacle.store.attempts import COUNTED
 from binnacle.store.questions import OPEN, QUESTIONS
+from binnacle.store.reviews import REVIEWS
 from binnacle.store.table import placeholders
 from binnacle.store.transaction import Reader
 from binnacle.work.closed_count import ClosedCount, count_closed
 from binnacle.work.report import Question
+from binnacle.work.review import Review
 
 _IN_RUN = "session in (select id from session where run = ?)"
 
@@ -25,6 +27,9 @@ class RunResults(NamedTuple):
     questions: list[Question]
     """The unanswered questions about tasks that it tried, those that tasks wait for first."""
 
+    reviews: list[Review]
+    """The open reviews of its changes, oldest first."""
+
 
 def read_results(tx: Reader, run_id: str, *, most_questions: int = 5) -> RunResults:
     """What a run led to so far."""
@@ -38,7 +43,11 @@ def read_results(tx: Reader, run_id: str, *, most_questions: int = 5) -> RunResu
     tried = f"task_id in (select task_started from iteration where {_IN_RUN})"
     where = f"where {OPEN} and {tried} order by blocking desc, number limit ?"
     return RunResults(
-        int(row[0] or 0), int(row[1] or 0), int(row[2] or 0), QUESTIONS.select(tx, where, run_id, most_questions)
+        int(row[0] or 0),
+        int(row[1] or 0),
+        int(row[2] or 0),
+        QUESTIONS.select(tx, where, run_id, most_questions),
+        REVIEWS.select(tx, "where run = ? and status = 'open' order by number limit ?", run_id, most_questions),
     )
 
 
