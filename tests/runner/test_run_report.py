@@ -16,9 +16,10 @@ import forked_bn
 from binnacle.app.run_report import hostile_text
 from binnacle.project.store_opening import open_store
 from binnacle.runner import run_events
-from binnacle.store import attention, questions, runs, tasks
+from binnacle.store import attention, questions, runs, task_moves, tasks
 from binnacle.work.actor import Actor
 from binnacle.work.task import NewTask
+from runner.checked_plays import CheckedPlay
 from runner.plays import PERSON, Play
 
 pytestmark = pytest.mark.usefixtures("nothing_is_left")
@@ -56,6 +57,11 @@ elif agent.title == "Write one":
     agent.tokens(1500)
 else:
     agent.call("iteration-summary", summary="tried")
+"""
+
+FIXES_IT = """
+agent.write("work.txt", "bad\\n" if agent.times("turn") == 1 else "good\\n")
+agent.done()
 """
 
 
@@ -136,6 +142,37 @@ def test_a_report_says_what_was_asked_done_changed_spent_what_failed_and_what_wa
         assert wanted in page.text, wanted
 
 
+def test_a_report_says_how_well_it_is_known_what_is_done(shared_play):
+    checked = CheckedPlay(shared_play)
+    (task,) = checked.add("the work")
+    assert checked.run(FIXES_IT, name="words").why == "complete"
+    commit = checked.task(task).evidence_commit
+    text = report(shared_play, "words")
+    assert "- Tasks: 1 done: 1 checked; 0 open" in text
+    assert f"done, **checked as merged at {commit[:8]}, 20" in text
+    assert "✗ check `words`: fail (exit code 1), at `" in text
+    assert f"✓ check `words`: pass (exit code 0; how many tests ran is not known), at `{commit[:8]}`" in text
+    assert "Only said" not in text
+    page = check_page(report(shared_play, "words", "--html"))
+    assert f"checked as merged at {commit[:8]}" in page.text
+    assert "✗ check words: fail (exit code 1)" in page.text
+    (found,) = json.loads(report(shared_play, "words", "--json"))["tasks"]
+    assert (found["level"], found["level_commit"]) == ("merged", commit)
+    assert found["checks"][0]["verdict"] == "fail (exit code 1)"
+
+
+def test_a_report_names_who_waived_what_a_task_had_to_prove_and_why(play):
+    checked = CheckedPlay(play)
+    (task,) = checked.add("the work")
+    assert checked.run("agent.done()", max_attempts=1).why == "needs_input"
+    with open_store(play.runs.project) as store, store.write(by=PERSON) as tx:
+        task_moves.finish(tx, task, reason="good enough", waive="it is only for <me>", force=True)
+    text = report(play)
+    assert "- Tasks: 1 done: 1 waived; 0 open" in text
+    assert "  - waived by ann: it is only for \\<me\\>" in text
+    assert "waived by ann: it is only for <me>" in check_page(report(play, "words", "--html")).text
+
+
 def test_hostile_text_changes_nothing_but_itself(play):
     (task,) = play.add(NewTask(title=HOSTILE.replace("\n", " ")[:290], description=HOSTILE))
     hostile_path = "a|b`c<script>](x).txt"
@@ -162,7 +199,8 @@ else:
     kinds = {token.type for token in tokens} | {inner.type for token in tokens for inner in token.children or ()}
     assert not kinds & {"html_block", "html_inline", "image", "link_open", "hr"}
     headings = [tokens[place + 1].content for place, one in enumerate(tokens) if one.type == "heading_open"]
-    assert headings == ["Run words", "Asked", "Done", "Changed", "Spent", "Failed", "What waits for you"]
+    titles = ["Run words", "Asked", "Done", "Only said", "Changed", "Spent", "Failed", "What waits for you"]
+    assert headings == titles
     rows = {len(row.split(" | ")) for row in re.sub(r"\\\|", "", text).splitlines() if row.startswith("| `")}
     assert rows == {3}, "no cell of commits and files is divided"
     page = check_page(report(play, "--html"))
@@ -197,7 +235,7 @@ def test_a_run_under_way_has_a_report(play):
     script = "agent.write(agent.task, 'x')\nagent.done()"
     assert play.run(script, workers=2, on=look).why == "unproven"
     assert "**under way**" in seen[0]
-    assert "1 closed, 1 open" in seen[0]
+    assert "Tasks: 1 done: 1 only said; 1 open" in seen[0]
     after = report(play)
     assert "**unproven: 2 done: 2 only said**" in after
     assert "2 files, 2 insertions" in after

@@ -9,6 +9,7 @@ from binnacle.app.run_report.values import (
     AskedWork,
     KeptRef,
     ReportedChanges,
+    ReportedCheck,
     ReportedRequirement,
     ReportedTask,
     RunReport,
@@ -17,11 +18,12 @@ from binnacle.app.run_report.values import (
 from binnacle.errors import NotFound
 from binnacle.project.project import Project
 from binnacle.sessions.run_sessions import place_of
-from binnacle.store import attention, runs, tasks
+from binnacle.store import attention, evidence, runs, tasks, waivers
 from binnacle.store.questions import QUESTIONS
 from binnacle.store.sessions import ITERATIONS
 from binnacle.store.transaction import Reader
 from binnacle.store.views.spending import list_budget_use, list_spending, total_spending
+from binnacle.work.evidence import describe_verdict
 from binnacle.work.run import RunRecord
 from binnacle.work.session import Iteration
 from binnacle.work.specification import find_coverage, parse_specification
@@ -29,6 +31,9 @@ from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 
 MAX_OTHER_TASKS = 2000
+MAX_CHECKS = 12
+"""Results of checks that are shown of a task."""
+
 CLOSED = ("done", "cancelled")
 _OF_RUN = "session in (select id from session where run = ?)"
 
@@ -130,11 +135,31 @@ def _describe_tasks(
             title=task.title,
             status=task.status,
             closing=task.closed_reason,
+            level=task.evidence_level,
+            level_commit=task.evidence_commit,
+            level_at=task.evidence_at,
+            checks=_list_checks(tx, task),
+            waivers=waivers.list_waivers(tx, task.id) if task.evidence_level == "waived" else [],
             attempts=attempts.get(task.id, []),
             commits=commits.get(task.id, []),
             spending=spent.get(task.id),
         )
         for task in chosen
+    ]
+
+
+def _list_checks(tx: Reader, task: Task) -> list[ReportedCheck]:
+    return [
+        ReportedCheck(
+            id=one.id,
+            name=one.check_name,
+            verdict=describe_verdict(one),
+            has_passed=one.verdict == "pass",
+            commit=one.commit_id,
+            is_merged=one.is_merged,
+            at=one.created_at,
+        )
+        for one in reversed(evidence.list_of_task(tx, task.id, limit=MAX_CHECKS))
     ]
 
 

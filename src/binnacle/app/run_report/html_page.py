@@ -12,6 +12,7 @@ from binnacle.app.run_report.page_style import STYLE
 from binnacle.app.run_report.values import ReportedTask, RunReport
 from binnacle.store.views.spending import SpendingLine
 from binnacle.work.amounts import count, describe_budget, describe_cost, describe_seconds, describe_tokens
+from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
 
 MAX_OPEN_LINES = 30
 """Lines of a specification that are shown; a longer one is folded."""
@@ -56,6 +57,7 @@ def _head(report: RunReport) -> str:
     kind = "good" if report.why == "complete" else "active" if report.status == "active" else "bad"
     facts = (
         ("Tasks closed", f"{closed} of {closed + left}"),
+        ("Known", html_text(report.count.describe() or "nothing")),
         ("Failed attempts", str(len(report.failures))),
         ("Driven for", describe_seconds(report.seconds)),
         ("Tokens", describe_tokens(report.total.tokens)),
@@ -93,14 +95,35 @@ def _asked(report: RunReport) -> str:
 
 
 def _done(report: RunReport) -> str:
+    shown = [task for task in report.closed_tasks if not task.is_only_said]
+    said = [task for task in report.closed_tasks if task.is_only_said]
+    found = _closed(shown) if shown or not said else ""
+    if said:
+        found += "<h3>Only said</h3><p>Nothing but words shows that these are done.</p>" + _closed(said)
+    return _section("Done", found)
+
+
+def _closed(tasks: Sequence[ReportedTask]) -> str:
     items = "".join(
-        f"<li><b>{html_text(task.title)}</b> {_facts(task)}{_quote(task.closing)}</li>" for task in report.closed_tasks
+        f"<li><b>{html_text(task.title)}</b> {_facts(task)}{_quote(task.closing)}{_proofs(task)}</li>" for task in tasks
     )
-    return _section("Done", f'<ul class="entries">{items}</ul>' if items else "<p>No task is closed.</p>")
+    return f'<ul class="entries">{items}</ul>' if items else "<p>No task is closed.</p>"
+
+
+def _proofs(task: ReportedTask) -> str:
+    """By whom a task was waived, and what its checks said."""
+    lines = [f"<li>waived by {html_text(one.waived_by)}: {html_text(one.reason)}</li>" for one in task.waivers]
+    for one in task.checks:
+        mark = '<b class="good">✓</b>' if one.has_passed else '<b class="bad">✗</b>'
+        merged = ", as merged" if one.is_merged else ""
+        place = f"at {_code(one.commit[:SHORT_COMMIT_CHARACTERS])}{merged} ({_code(one.id)})"
+        lines.append(f"<li>{mark} check {_code(one.name)}: {html_text(one.verdict)}, {place}</li>")
+    return f"<ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def _facts(task: ReportedTask) -> str:
-    facts = [_code(task.id), html_text(task.status), count(len(task.attempts), "attempt")]
+    facts = [_code(task.id), html_text(task.status), *([f"<b>{html_text(task.proof)}</b>"] if task.proof else [])]
+    facts += [count(len(task.attempts), "attempt")]
     if task.spending is not None:
         facts += [describe_seconds(task.spending.seconds), f"cost {_cost(task.spending)}"]
     facts += [_code(commit[:10]) for commit in task.commits]

@@ -6,6 +6,7 @@ from binnacle.app.run_report.hostile_text import clean_lines, markdown, markdown
 from binnacle.app.run_report.values import ReportedTask, RunReport
 from binnacle.store.views.spending import SpendingLine
 from binnacle.work.amounts import count, describe_budget, describe_cost, describe_seconds, describe_tokens
+from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
 
 MAX_OPEN_LINES = 30
 """Lines of a specification that are shown; a longer one is folded."""
@@ -34,7 +35,7 @@ def _head(report: RunReport) -> list[str]:
         f"**{markdown(report.state)}**",
         "",
         f"- Started {report.started_at:%Y-%m-%d %H:%M} UTC{ended}, driven for {describe_seconds(report.seconds)}",
-        f"- Tasks: {len(report.closed_tasks)} closed, {len(report.waiting.open_tasks)} open",
+        f"- Tasks: {report.count.describe() or 'none closed'}; {len(report.waiting.open_tasks)} open",
         f"- Failed attempts: {len(report.failures)}",
         f"- Cost: {_cost(report.total)}; tokens: {describe_tokens(report.total.tokens)}",
         *([f"- **Waits for you: {waits}**, at the end of this report"] if waits else []),
@@ -66,14 +67,26 @@ def _done(report: RunReport) -> list[str]:
     found = ["## Done", ""]
     if not report.closed_tasks:
         return [*found, "No task is closed."]
-    for task in report.closed_tasks:
-        found.append(f"- **{markdown(task.title)}** ({markdown_code(task.id)}): {_facts(task)}")
-        found += _quote(task.closing)
+    found += [line for task in report.closed_tasks if not task.is_only_said for line in _closed(task)]
+    if said := [task for task in report.closed_tasks if task.is_only_said]:
+        found += [*([""] if found[-1] else []), "### Only said", "", "Nothing but words shows that these are done.", ""]
+        found += [line for task in said for line in _closed(task)]
+    return found
+
+
+def _closed(task: ReportedTask) -> list[str]:
+    found = [f"- **{markdown(task.title)}** ({markdown_code(task.id)}): {_facts(task)}", *_quote(task.closing)]
+    found += [f"  - waived by {markdown(one.waived_by)}: {markdown(one.reason)}" for one in task.waivers]
+    for one in task.checks:
+        mark, merged = "✓" if one.has_passed else "✗", ", as merged" if one.is_merged else ""
+        place = f"at {markdown_code(one.commit[:SHORT_COMMIT_CHARACTERS])}{merged} ({markdown_code(one.id)})"
+        found.append(f"  - {mark} check {markdown_code(one.name)}: {markdown(one.verdict)}, {place}")
     return found
 
 
 def _facts(task: ReportedTask) -> str:
-    facts = [task.status, count(len(task.attempts), "attempt")]
+    facts = [task.status, *([f"**{task.proof}**"] if task.proof else [])]
+    facts += [count(len(task.attempts), "attempt")]
     if task.spending is not None:
         facts += [describe_seconds(task.spending.seconds), f"cost {_cost(task.spending)}"]
     if task.commits:

@@ -5,9 +5,12 @@ from datetime import datetime
 from msgspec import Struct
 
 from binnacle.store.views.spending import BudgetUse, SpendingLine
+from binnacle.work.closed_count import ClosedCount, count_closed
+from binnacle.work.evidence import PROVEN, EvidenceLevel, Waiver, describe_proof
 from binnacle.work.report import Question
 from binnacle.work.run import Attention
 from binnacle.work.session import Iteration
+from binnacle.work.status import Status
 
 
 class ReportedRequirement(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,20 +37,54 @@ class AskedWork(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return [one for one in self.requirements if not one.tasks]
 
 
+class ReportedCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a check said about the work on a task."""
+
+    id: str
+    name: str
+    verdict: str
+    """In words, with the reason."""
+
+    has_passed: bool = False
+    commit: str
+    is_merged: bool = False
+    at: datetime
+
+
 class ReportedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A task of the run, as it is now."""
 
     id: str
     title: str
-    status: str
+    status: Status
     closing: str = ""
     """Why it was closed, in the words of whoever closed it."""
 
+    level: EvidenceLevel = ""
+    """How well it is known that it is done."""
+
+    level_commit: str = ""
+    level_at: datetime | None = None
+    checks: list[ReportedCheck] = []
+    """The newest results about it, oldest first."""
+
+    waivers: list[Waiver] = []
     attempts: list[Iteration] = []
     """Those of this run, oldest first."""
 
     commits: list[str] = []
     spending: SpendingLine | None = None
+
+    @property
+    def proof(self) -> str:
+        """The level, with its commit and its time; empty for a task that is not done."""
+        when = f", {self.level_at:%Y-%m-%d %H:%M} UTC" if self.level_at else ""
+        return f"{describe_proof(self.level, self.level_commit)}{when}" if self.level else ""
+
+    @property
+    def is_only_said(self) -> bool:
+        """Whether it counts as done, and nothing but words shows it."""
+        return self.status == "done" and self.level not in PROVEN
 
     @property
     def failed_attempts(self) -> list[Iteration]:
@@ -142,6 +179,11 @@ class RunReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def closed_tasks(self) -> list[ReportedTask]:
         return [one for one in self.tasks if one.status in ("done", "cancelled")]
+
+    @property
+    def count(self) -> ClosedCount:
+        """What is closed, by how well it is known."""
+        return count_closed((one.status, one.level, 1) for one in self.tasks)
 
     @property
     def failures(self) -> list[tuple[ReportedTask, Iteration]]:
