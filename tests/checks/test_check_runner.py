@@ -55,6 +55,22 @@ def test_the_base_is_run_once_for_all_changes(checked):
     assert "running it on the base" not in checked.told
 
 
+def test_what_passed_is_known_as_the_base_of_the_next_change(checked):
+    assert checked.test({"cart.py": CART + "\n# one\n"}).opens_gate
+    checked.base = checked.repo.git("rev-parse", "HEAD")
+    checked.told.clear()
+    assert checked.test({"cart.py": CART + "\n# two\n"}).opens_gate
+    assert "running it on the base" not in checked.told
+
+
+def test_what_failed_is_not_kept_as_a_base(checked):
+    checked.test({"cart.py": "def total(prices):\n    return 3\n"})
+    checked.base = checked.repo.git("rev-parse", "HEAD")
+    checked.told.clear()
+    checked.test({"cart.py": CART})
+    assert "running it on the base" in checked.told
+
+
 def test_another_definition_needs_its_own_base(checked):
     checked.test({"cart.py": CART + "\n# one\n"})
     checked.told.clear()
@@ -168,7 +184,7 @@ def test_tests_that_load_the_person_s_folder_prove_nothing_about_the_commit(chec
     )
     found = checked.run(make_check(f"env PYTHONPATH={checked.repo.path}/src {PYTEST}"), "HEAD", "")
     assert found.verdict == "could_not_run"
-    assert "loaded code from outside of the checkout" in found.reason
+    assert "used files from outside of the checkout" in found.reason
 
 
 def test_tests_in_several_processes_are_counted_as_those_in_one(checked):

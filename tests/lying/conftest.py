@@ -5,6 +5,14 @@ import pytest
 from cli.conftest import bn  # noqa: F401 - the fixture
 
 
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch) -> None:
+    """The home of the agents, which write into it, and of everything else in the test."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 def engine(request, bn) -> str:  # noqa: F811
     """The store of the repository on each engine."""

@@ -3,8 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from lying.agents import call_done, play
-from lying.lies import find_agent
+from lying.agents import Agent, call_done, play
+from lying.deceits import DECEITS, RUN_DECEITS
+from lying.lies import FORGETFUL, HONEST, LIARS, TRICKSTERS
+
+AGENTS = (*LIARS, *FORGETFUL, *TRICKSTERS, *DECEITS, *RUN_DECEITS, *HONEST)
 
 
 class RunHands:
@@ -26,3 +29,8 @@ def play_turn(actor: Any, name: str) -> None:
     answer = play(find_agent(name), hands) if actor.times("turn") == 1 else call_done(hands)
     actor.keep("answer", answer)
     actor.call("iteration-summary", summary="all of it")
+
+
+def find_agent(name: str) -> Agent:
+    """An agent by what it does."""
+    return next(one for one in AGENTS if one.name == name)

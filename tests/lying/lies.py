@@ -413,8 +413,3 @@ HONEST = (
         checks=MAKE,
     ),
 )
-
-
-def find_agent(name: str) -> Agent:
-    """An agent by what it does."""
-    return next(one for one in (*LIARS, *FORGETFUL, *TRICKSTERS, *HONEST) if one.name == name)

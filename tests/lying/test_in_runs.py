@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from lying.deceits import DECEITS, RUN_DECEITS
 from lying.lies import FORGETFUL, HONEST, LIARS, TRICKSTERS
 from lying.runs import integrated, run_agent
 from runner.conftest import bare_git, nothing_is_left, play, repo, shared_play  # noqa: F401 - the fixtures
@@ -31,7 +32,7 @@ def test_what_is_left_uncommitted_is_committed_by_the_run_and_judged_as_that(sha
     subprocess.run([sys.executable, "-c", total], cwd=made.path, check=True, timeout=60)
 
 
-@pytest.mark.parametrize("agent", TRICKSTERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("agent", [*TRICKSTERS, *DECEITS, *RUN_DECEITS], ids=lambda one: one.name)
 def test_no_trick_helps(play, nothing_is_left, agent):  # noqa: F811
     found = run_agent(play, agent)
     assert found.status != "done", found.said

@@ -6,6 +6,7 @@ import pytest
 
 from cli.conftest import Bn
 from lying.agents import Agent, play
+from lying.deceits import DECEITS
 from lying.lies import FORGETFUL, HONEST, LIARS, TRICKSTERS
 from lying.project import write_project
 from runner.repositories import Repository
@@ -61,7 +62,7 @@ def test_it_is_not_done_and_is_told_why(bn, engine, agent):
     assert not list(Path(bn.env["BN_DATA_DIR"]).rglob("room-*"))
 
 
-@pytest.mark.parametrize("agent", TRICKSTERS, ids=lambda one: one.name)
+@pytest.mark.parametrize("agent", [*TRICKSTERS, *DECEITS], ids=lambda one: one.name)
 def test_no_trick_helps(bn, agent):
     answer, shown = work(bn, agent)
     assert shown["task"]["status"] != "done", answer

@@ -53,6 +53,23 @@ def test_protected_files_are_known_by_their_paths(path, kind):
 
 
 @pytest.mark.parametrize(
+    ("path", "target", "is_found"),
+    [
+        ("cart.py", "/home/ann/cart.py", True),
+        ("src/cart.py", "../../cart.py", True),
+        ("src/cart.py", "a/../../../cart.py", True),
+        ("src/cart.py", "../cart.py", False),
+        ("src/cart.py", "other.py", False),
+        ("src/cart.py", "..cart.py", False),
+    ],
+)
+def test_a_link_out_of_the_tree_is_found(path, target, is_found):
+    link = ChangedFile(path=path, after=target, is_added=True, is_link=True)
+    assert ("outside_link" in kinds(link)) == is_found
+    assert "outside_link" not in kinds(ChangedFile(path=path, after=target, is_added=True))
+
+
+@pytest.mark.parametrize(
     ("file", "kind"),
     [
         (changed("tests/test_a.py", TEST, TEST.replace("test_b", "check_b")), "test_removed"),

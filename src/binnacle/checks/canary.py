@@ -6,7 +6,7 @@ marks everything as passed, drops tests, or writes a report of its own gets them
 evade it, because the process is the same. So the findings of `work.gaming` stand beside it, and the base's own tests.
 
 The plugin takes the canaries out of the exit code and out of the printed summary, and writes down which modules were
-loaded from the person's folder instead of the checkout.
+loaded, and which files were opened, in the person's folder instead of the checkout.
 """
 
 import os
@@ -30,7 +30,19 @@ import pytest
 
 FOLDER, FILES, MODULES, REPO, TREE, ELSEWHERE = {values!r}
 TESTS = {{name for name, text in MODULES}}
+OTHERS = tuple(os.path.realpath(one) + os.sep for one in {{sys.prefix, sys.base_prefix, TREE, REPO + os.sep + ".git"}})
 sessions = []
+opened = set()
+
+
+def note_open(event, values):
+    if event == "open" and isinstance(values[0], str) and REPO in values[0] and len(opened) < 5:
+        path = os.path.abspath(values[0])
+        if path.startswith(REPO + os.sep) and not path.startswith(OTHERS) and "-packages" not in path:
+            opened.add(path)
+
+
+sys.addaudithook(note_open)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -80,7 +92,7 @@ def pytest_report_teststatus(report):
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    found = []
+    found = list(opened)
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or not file.startswith(REPO + os.sep) or file.startswith(TREE + os.sep):
@@ -89,7 +101,7 @@ def pytest_sessionfinish(session):
             found.append(file)
     if found:
         with open(ELSEWHERE, "a", encoding="utf-8", errors="replace") as out:
-            out.write("\\n".join(sorted(found)[:5]) + "\\n")
+            out.write("\\n".join(sorted(set(found))[:5]) + "\\n")
 """
 
 
@@ -103,7 +115,7 @@ class PytestCanary(NamedTuple):
     passing: frozenset[str]
     failing: frozenset[str]
     elsewhere: str
-    """The file for modules that were loaded from the person's folder."""
+    """The file for what was used of the person's folder."""
 
 
 def write_canary(outside: str, *, repo: str, tree: str) -> PytestCanary:
@@ -152,7 +164,7 @@ def _find_fault(canary: PytestCanary, by_name: dict[str, set[str]], plain: TestR
 
 
 def find_elsewhere(canary: PytestCanary) -> list[str]:
-    """Modules that were loaded from the person's folder and not from the checkout."""
+    """Files of the person's folder that were used instead of those of the checkout."""
     with suppress(OSError), open(canary.elsewhere, encoding="utf-8", errors="replace") as file:
         return sorted(set(file.read(_MAX_ELSEWHERE_BYTES).split("\n")) - {""})
     return []

@@ -15,6 +15,10 @@ MAX_MEASURED_FILES = 2000
 """Files of a change whose content is read. That others changed is still seen, if they are protected."""
 
 
+LINK_MODE = "120000"
+"""What git calls a symbolic link."""
+
+
 class CommitChange(NamedTuple):
     """That a file differs between two commits."""
 
@@ -22,12 +26,15 @@ class CommitChange(NamedTuple):
     status: str
     """`A`, `D`, or `M` for anything else, as git calls it."""
 
+    is_link: bool = False
+    """Whether it is a symbolic link now."""
+
 
 async def list_changes(git: Git, base: str, commit: str) -> list[CommitChange]:
     """The files that differ between two commits. A rename is a removal and an addition."""
-    ran = await git.ask("diff", "--name-status", "--no-renames", "-z", "--no-ext-diff", base, commit)
-    names = ran.names
-    return [CommitChange(path, status[:1]) for status, path in zip(names[::2], names[1::2], strict=True)]
+    names = (await git.ask("diff", "--raw", "--no-renames", "-z", "--no-ext-diff", base, commit)).names
+    found = [(about.split(), path) for about, path in zip(names[::2], names[1::2], strict=True)]
+    return [CommitChange(path, about[-1][:1], about[1] == LINK_MODE) for about, path in found]
 
 
 async def read_changes(git: Git, base: str, commit: str) -> list[ChangedFile]:
@@ -35,11 +42,14 @@ async def read_changes(git: Git, base: str, commit: str) -> list[ChangedFile]:
     changes = await list_changes(git, base, commit)
     measured = sorted(changes, key=lambda one: classify_path(one.path) is None)[:MAX_MEASURED_FILES]
     found = []
-    for path, status in measured:
+    for path, status, is_link in measured:
         before = await _read(git, base, path) if status != "A" else None
         after = await _read(git, commit, path) if status != "D" else None
+        is_added, is_removed = status == "A", status == "D"
         found.append(
-            ChangedFile(path=path, before=before, after=after, is_added=status == "A", is_removed=status == "D")
+            ChangedFile(
+                path=path, before=before, after=after, is_added=is_added, is_removed=is_removed, is_link=is_link
+            )
         )
     return found
 
@@ -60,7 +70,7 @@ def changes_tests(changes: Sequence[CommitChange], check: Check) -> bool:
     """Whether a change touches tests that were there, or what runs them. New tests alone change nothing."""
     return any(
         is_run_by(check, path) or (belongs_to_tests(path) and (status != "A" or classify_path(path) == "runner"))
-        for path, status in changes
+        for path, status, _ in changes
     )
 
 
@@ -75,11 +85,11 @@ async def lay_tests_over(room: CheckRoom, tests: Sequence[CommitChange], *, sour
     `is_back` if `source` is the base and the checkout has the change, so that what the change added goes.
     """
     gone = "A" if is_back else "D"
-    for path, _ in (one for one in tests if one.status == gone):
+    for path, *_ in (one for one in tests if one.status == gone):
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(room.tree, path))
-    if kept := [path for path, status in tests if status != gone]:
+    if kept := [path for path, status, _ in tests if status != gone]:
         await room.git.ask(
-            "-c", "core.hooksPath=/dev/null", "checkout", "--quiet", source, "--pathspec-from-file=-",
+            "checkout", "--quiet", source, "--pathspec-from-file=-",
             "--pathspec-file-nul", given=b"\0".join(map(os.fsencode, kept)), variables={"GIT_LITERAL_PATHSPECS": "1"},
         )  # fmt: skip

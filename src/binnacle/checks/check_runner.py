@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 
 from binnacle.checks.base_comparison import compare_base_tests, find_missing_tests, shows_bug
-from binnacle.checks.baselines import BaselineCache, BaseReport
+from binnacle.checks.baselines import BaselineCache, BaselineKey, BaseReport
 from binnacle.checks.change_files import changes_tests, lay_tests_over, select_tests
 from binnacle.checks.check_conclusion import CheckCourse, conclude
 from binnacle.checks.check_subject import CheckSubject, find_subject
@@ -98,6 +98,8 @@ class CheckRunner:
             baseline = await self._find_baseline(subject)
             course.base_report = baseline.report if baseline else None
         course.judged = decide_verdict(first.run, base=course.base_report, quarantined=quarantined)
+        if course.judged.verdict == "pass":
+            self._keep_baseline(subject.own_key, first.run)  # other work may begin from this tree
         if course.judged.verdict == "fail" and not first.run.is_tampered:
             await self._run_again(subject, course, quarantined)
         if first.run.report is not None:
@@ -122,10 +124,14 @@ class CheckRunner:
         if known is not None:
             return known
         seen = (await self._runs.run(subject, "running it on the base", subject.base)).run
+        return self._keep_baseline(subject.baseline_key, seen)
+
+    def _keep_baseline(self, key: BaselineKey, seen: CheckRun) -> BaseReport | None:
+        """Keeps what a run on a tree says about it; None if it says nothing."""
         if seen.is_timeout or seen.fault or seen.exit is None or (seen.expects_report and seen.report is None):
             return None
         baseline = BaseReport(exit=seen.exit, report=seen.report)
-        self._baselines.put(subject.baseline_key, baseline)
+        self._baselines.put(key, baseline)
         return baseline
 
     async def _run_base_tests(self, subject: CheckSubject, course: CheckCourse) -> None:
@@ -140,7 +146,7 @@ class CheckRunner:
         course.findings += compare_base_tests(course.base_report, seen.run)
 
     async def _run_new_tests_on_base(self, subject: CheckSubject, course: CheckCourse) -> None:
-        if not any(status != "D" for _, status in subject.changes):
+        if not any(one.status != "D" for one in subject.changes):
             course.judged = _NO_BUG_SHOWN
             return
 

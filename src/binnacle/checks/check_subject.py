@@ -37,6 +37,11 @@ class CheckSubject(Struct, frozen=True, kw_only=True):
     def baseline_key(self) -> BaselineKey:
         return BaselineKey(self.base_tree, self.check.definition_hash, self.environment.hash)
 
+    @property
+    def own_key(self) -> BaselineKey:
+        """The key under which the change itself is the base of later ones."""
+        return BaselineKey(self.tree, self.check.definition_hash, self.environment.hash)
+
 
 async def find_subject(git: Git, check: Check, commit: str, base: str, *, environ: Mapping[str, str]) -> CheckSubject:
     """Looks up the commits in the repository of `git`.

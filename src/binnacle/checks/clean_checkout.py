@@ -1,7 +1,8 @@
 """A repository of its own with exactly one commit checked out, in which a check runs.
 
 It borrows the objects of the person's repository and has nothing else of it: no refs, no remotes, no hooks, no
-configuration. So the code under test can use git as it likes, and its commands move nothing of the person's.
+configuration; what is configured in the person's home does not count either. So the code under test can use git as it
+likes, and its commands move nothing of the person's.
 
     <folder>/
       <name>.lock        held while the room is used; the system releases it when its holder dies
@@ -37,7 +38,6 @@ OUR_FILES = "bn-????????????.py"
 
 _NAME = re.compile(r"room-[0-9a-f]{12}")
 _TEMPORARY_PREFIX = "bn-check-"
-_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 
 
 class CheckRoom(NamedTuple):
@@ -50,7 +50,7 @@ class CheckRoom(NamedTuple):
 
     @property
     def git(self) -> Git:
-        return Git(self.tree)
+        return Git(self.tree, has_settings=False)
 
 
 @asynccontextmanager
@@ -130,9 +130,7 @@ async def check_out(repo: str, commit: str, room: CheckRoom) -> None:
 
 async def move_to(room: CheckRoom, commit: str) -> None:
     """Checks out another commit in the repository of a room."""
-    await room.git.ask(
-        *_NO_HOOKS, "checkout", "--quiet", "--force", "--detach", commit, within=LONG_GIT_TIMEOUT_SECONDS
-    )
+    await room.git.ask("checkout", "--quiet", "--force", "--detach", commit, within=LONG_GIT_TIMEOUT_SECONDS)
 
 
 def remove_abandoned(folder: str) -> None:

@@ -42,6 +42,6 @@ def _check_pytest(seen: CheckRun, canary: PytestCanary, report: TestReport) -> C
     if wrong:
         return replace(seen, report=plain, fault=wrong, is_tampered=True)
     if elsewhere := find_elsewhere(canary):
-        fault = f"the tests loaded code from outside of the checkout: {elsewhere[0]}; install the project in its setup"
+        fault = f"the tests used files from outside of the checkout: {elsewhere[0]}; install the project in its setup"
         return replace(seen, report=plain, fault=fault)
     return replace(seen, report=plain)

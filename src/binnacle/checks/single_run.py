@@ -7,12 +7,14 @@ import shutil
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from binnacle.checks.bounded_log import BoundedLog
 from binnacle.checks.canary import write_canary
 from binnacle.checks.check_environment import CheckEnvironment
 from binnacle.checks.check_process import run_bounded
 from binnacle.checks.check_subject import CheckSubject
+from binnacle.checks.checkout_watch import CheckoutWatch, describe_changed, watch_checkout
 from binnacle.checks.clean_checkout import CheckRoom
 from binnacle.checks.prepared_rooms import ChangeRoom, PreparedRooms
 from binnacle.checks.report_options import request_report
@@ -52,9 +54,13 @@ class SingleRuns:
         async with self._rooms.open(subject, commit, log=log, change=change) as opened:
             if opened.fault:
                 return _never_ran(opened.fault, log)
-            return await self._run_in(subject, opened.room, log)
+            # Laid over it are files of another commit.
+            watched = None if change else await watch_checkout(self._repo, commit, opened.room.tree)
+            return await self._run_in(subject, opened.room, log, watched)
 
-    async def _run_in(self, subject: CheckSubject, room: CheckRoom, log: BoundedLog) -> SeenRun:
+    async def _run_in(
+        self, subject: CheckSubject, room: CheckRoom, log: BoundedLog, watched: CheckoutWatch | None
+    ) -> SeenRun:
         check = subject.check
         env = subject.environment.variables_in(room)
         canary = write_canary(room.outside, repo=self._repo, tree=room.tree)
@@ -73,6 +79,9 @@ class SingleRuns:
             memory=check.memory << 20,
         )
         run = await asyncio.to_thread(observe_run, end, request, canary, log, room.tree, check)
+        if watched is not None and run.exit == 0 and not run.fault:
+            changed = await asyncio.to_thread(watched.list_changed)
+            run = replace(run, fault=describe_changed(changed)) if changed else run
         return SeenRun(run=run, log=log)
 
     async def _run_setup(self, check: Check, room: CheckRoom, environment: CheckEnvironment, log: BoundedLog) -> str:

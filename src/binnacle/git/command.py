@@ -68,6 +68,13 @@ _QUIET = {
 _SETTINGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false")
 """Options without which git leaves background processes."""
 
+_NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
+_AS_COMMITTED = (
+    "-c", f"core.attributesFile={os.devnull}", "-c", f"core.hooksPath={os.devnull}",
+    "-c", "filter.lfs.smudge=git-lfs smudge -- %f", "-c", "filter.lfs.process=git-lfs filter-process",
+)  # fmt: skip
+"""The one filter that is left brings large files, by the digests that are in the commit."""
+
 _OUTSIDE = ("not a git repository", "must be run in a work tree")
 """What git says outside of a working tree."""
 
@@ -110,10 +117,16 @@ class Commit(NamedTuple):
 class Git:
     """The working tree at `folder`. Nothing is cached: every question runs git."""
 
-    def __init__(self, folder: str, *, held: Sequence[int] = ()) -> None:
-        """`held` are descriptors of locks that our gits inherit, so that they last until the last one has ended."""
+    def __init__(self, folder: str, *, held: Sequence[int] = (), has_settings: bool = True) -> None:
+        """`held` are descriptors of locks that our gits inherit, so that they last until the last one has ended.
+
+        Without `has_settings`, what the person and the machine have configured does not count: no filter, no attribute
+        and no hook of theirs changes what is in a commit.
+        """
         self.folder = folder
         self._held = tuple(held)
+        self._options = _SETTINGS if has_settings else (*_SETTINGS, *_AS_COMMITTED)
+        self._variables = _environment() if has_settings else {**_environment(), **_NO_SETTINGS}
 
     def at(self, folder: str) -> "Git":
         """`Git` for another tree."""
@@ -137,10 +150,10 @@ class Git:
         """
         try:
             process = await asyncio.create_subprocess_exec(
-                "git", *_SETTINGS, *words,
+                "git", *self._options, *words,
                 stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                cwd=self.folder, env={**_environment(), **(variables or {})}, pass_fds=self._held,
+                cwd=self.folder, env={**self._variables, **(variables or {})}, pass_fds=self._held,
                 start_new_session=True,
             )  # fmt: skip
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:

@@ -4,6 +4,7 @@ Nothing here can prove intent. A finding says what changed, where, and a person'
 `ask` a person, or `refuse`. Input is the text of files before and after; it is hostile, and only read.
 """
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,8 +17,8 @@ ProtectedKind = Literal["test", "fixture", "snapshot", "runner", "ci", "lint", "
 
 FindingKind = Literal[
     "test_removed", "test_skipped", "test_narrowed", "test_not_run", "threshold_lowered", "runner_patched",
-    "fewer_assertions", "snapshot_rewritten", "base_test_fails", "ci_changed", "lint_changed", "coverage_changed",
-    "lock_changed", "checks_changed", "fixture_changed", "test_changed", "test_added",
+    "outside_link", "fewer_assertions", "snapshot_rewritten", "base_test_fails", "ci_changed", "lint_changed",
+    "coverage_changed", "lock_changed", "checks_changed", "fixture_changed", "test_changed", "test_added",
 ]  # fmt: skip
 
 PolicyDecision = Literal["allow", "ask", "refuse"]
@@ -113,6 +114,8 @@ class ChangedFile(Struct, frozen=True, kw_only=True):
     after: str | None = None
     is_added: bool = False
     is_removed: bool = False
+    is_link: bool = False
+    """Whether it is a symbolic link now; `after` is where it leads."""
 
 
 class ChangeFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -177,6 +180,8 @@ def decision_on(finding: ChangeFinding, protection: Protection = DEFAULT_PROTECT
 
 def _measure_file(file: ChangedFile) -> Iterator[ChangeFinding]:
     kind = classify_path(file.path)
+    if file.is_link and _leads_outside(file):
+        yield ChangeFinding(kind="outside_link", path=file.path, text=f"leads to {(file.after or '?')[:200]}")
     if kind is None:
         if not file.path.endswith(_PRODUCT_TEXT):
             yield from _find_new_lines(file, _RUNNER_PATCH, "runner_patched")
@@ -196,6 +201,13 @@ def _measure_file(file: ChangedFile) -> Iterator[ChangeFinding]:
         return
     yield ChangeFinding(kind=by_kind[kind], path=file.path, text=_describe_fate(file))
     yield from _measure_settings(file)
+
+
+def _leads_outside(link: ChangedFile) -> bool:
+    """Whether a link leaves the tree, so that what it stands for is in no commit."""
+    if link.after is None or posixpath.isabs(link.after):
+        return True
+    return posixpath.normpath(posixpath.join(posixpath.dirname(link.path), link.after)).split("/")[0] == ".."
 
 
 def _measure_settings(file: ChangedFile) -> Iterator[ChangeFinding]:
