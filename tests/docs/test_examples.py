@@ -42,6 +42,13 @@ RUNNING = r"bn (log .*--follow|mcp serve --http)"
 """What goes on until it is stopped."""
 
 DATABASE = shlex.join([sys.executable, str(ROOT / "tests" / "upstream" / "rogue.py"), "more=query"])
+PUT_UP = (
+    "printf 'review:\\n  default: person\\n' > .binnacle/checks.yaml && bn trust check --yes && bn task start 1f3 && "
+    "echo '# more' >> src/cart.py && git -c user.name=ann -c user.email=ann@example.com commit --quiet -am more && "
+    "{ bn task done 1f3 || true; }"
+)
+"""A change that waits for a review."""
+
 BEFORE = {
     r"bn task update": "bn task update 1f3 2a4 +someday",
     r"bn task release": "bn task start 1f3",
@@ -59,6 +66,7 @@ BEFORE = {
     r"bn learning (review|delete)": "bn learning add 'The test database needs a reset'",
     r"bn run spec.md( +#| --template| --workers)": "bn config set run.agent goose; bn config set run.approve all",
     r"bn (session (show|tran)|plan coverage|cost|report)": "bn run spec.md --agent goose --approve all --name auth",
+    r"bn review (show|accept|reject|comment)": PUT_UP,
     r"bn verify": "bn run spec.md --agent goose --approve all --name auth",
     r"bn store import": "git init -q old && bn -C old task add 'An old task' && bn -C old store export backup.jsonl",
 }

@@ -53,9 +53,16 @@ async def run_checks(
 
 
 async def close_task(
-    project: Project, request: DoneRequest, asker: DoneAsker, *, tell: Tell | None = None
+    project: Project,
+    request: DoneRequest,
+    asker: DoneAsker,
+    *,
+    change: WorkRange | None = None,
+    tell: Tell | None = None,
 ) -> ClosedTask:
     """Runs the checks of a request for `done` and closes its task, or says what is missing.
+
+    `change` is what was reviewed; without it, what was committed in the asker's working tree.
 
     Raises:
         GitError: there is no commit to check.
@@ -66,4 +73,4 @@ async def close_task(
         OpenedStore(partial(open_store, project)),
         max_attempts=int(project.settings.number("checks.attempts")),
     )
-    return await closer.close(request, asker, tell=tell)
+    return await closer.close(request, asker, change=change, tell=tell)

@@ -39,6 +39,7 @@ GROUPS: dict[str, tuple[str, str]] = {
         "check check_run check_files check_quarantine",
         "commands of the project that show whether work is right",
     ),
+    "review": ("review review_show review_verdicts review_comments", "changes that wait for somebody to look at them"),
     "verify": ("verify", "what still holds of the tasks that are done, and which commit broke what does not"),
     "prompt": ("prompt", "what the agent of a session reads first"),
     "upstream": (
@@ -62,7 +63,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
         *("search", "graph", "log", "undo", "stats"),
     ),
     "What is known": ("feature", "discipline", "learning", "note", "progress"),
-    "Agents": ("orient", "goodbye", "agent", "run", "session", "cost", "report", "hook", "check", "verify"),
+    "Agents": ("orient", "goodbye", "agent", "run", "session", "cost", "report", "hook", "check", "review", "verify"),
     "Tools of agents": ("mcp", "plan", "prompt", "upstream", "tool", "script", "bridge"),
     "Set-up": ("system", "config", "trust", "store", "doctor", "completion"),
 }

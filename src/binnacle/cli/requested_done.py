@@ -1,10 +1,15 @@
 """A `done` of a task with checks: the command runs them, and answers whether the task is done."""
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from binnacle.cli.context import Context
 from binnacle.cli.screen import printable
 from binnacle.cli.task_batch import BatchAnswer, ChangedTaskAnswer, EachChanged, changed_task
+
+if TYPE_CHECKING:
+    from binnacle.proving.work_range import WorkRange
 
 
 def prove_requested(context: Context, answer: EachChanged) -> EachChanged:
@@ -14,7 +19,14 @@ def prove_requested(context: Context, answer: EachChanged) -> EachChanged:
     return _prove(context, answer)
 
 
-def _prove(context: Context, answer: ChangedTaskAnswer) -> ChangedTaskAnswer:
+def prove_accepted(context: Context, answer: ChangedTaskAnswer, *, commit: str, base: str) -> ChangedTaskAnswer:
+    """The same for one task whose change was accepted: the checks run on exactly that change."""
+    from binnacle.proving.work_range import WorkRange
+
+    return _prove(context, answer, WorkRange(context.project.repo, commit, base))
+
+
+def _prove(context: Context, answer: ChangedTaskAnswer, change: "WorkRange | None" = None) -> ChangedTaskAnswer:
     if answer.requested is None:
         return answer
     import asyncio
@@ -30,6 +42,7 @@ def _prove(context: Context, answer: ChangedTaskAnswer) -> ChangedTaskAnswer:
                 context.project,
                 answer.requested,
                 asker,
+                change=change,
                 tell=lambda name, what: bar.advance(0, printable(f"{name}: {what}")),
             )
         )

@@ -5,7 +5,7 @@ part: no textconv, no external diff. Attributes that make git call a text binary
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -16,7 +16,9 @@ from binnacle.work.diff import (
     MAX_SHOWN_LINES,
     FileDiff,
     Hunk,
+    describe_modes,
     find_fold,
+    is_within,
     keep_hunks,
     parse_hunks,
 )
@@ -25,7 +27,8 @@ MAX_CHANGED_FILES = 5000
 MAX_DIFFED_FILES = 500
 """Files whose differences are read at once."""
 
-_PLAIN = ("--no-ext-diff", "--no-textconv", "--no-renames", "--no-color", "--text", "--ignore-submodules=none")
+_PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--text", "--ignore-submodules=none")
+_RENAMES = ("--find-renames=50%", "-l2000")
 _MAIN_BRANCHES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master")
 
 
@@ -36,6 +39,13 @@ class _Entry(NamedTuple):
     """Id of the blob, of zeros if there is none."""
 
     after: str
+    note: str
+    was: str = ""
+    """What it was called."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (self.path, self.was) if self.was else (self.path,)
 
 
 async def find_commit(git: Git, revision: str) -> str:
@@ -83,57 +93,98 @@ async def read_lines(git: Git, commit: str, path: str) -> list[str] | None:
 
 async def read_hunks(git: Git, before: str, after: str, path: str) -> list[Hunk]:
     """How one file differs between two commits, without context."""
-    ran = await _diff(git, before, after, "--patch", "--unified=0", paths=[path])
+    ran = await _diff(git, before, after, "--patch", "--unified=0", "--no-renames", paths=[path])
     return parse_hunks(ran.decode(errors="replace"))
 
 
 async def list_changed_paths(git: Git, before: str, after: str) -> list[str]:
     """The files that differ between two commits."""
-    return [one.path for one in await _list_entries(git, before, after)]
+    return [one.path for one in await _list_entries(git, before or await _find_empty_tree(git), after, "--no-renames")]
 
 
 async def read_diff(
-    git: Git, before: str, after: str, *, only: str = "", unfold: bool = False
+    git: Git,
+    before: str,
+    after: str,
+    *,
+    only: Collection[str] = (),
+    within: Collection[str] | None = None,
+    unfold: bool = False,
 ) -> tuple[list[FileDiff], int]:
     """How files differ between two commits, and how many more there are. `before` may be empty: then all is new.
 
-    Generated and long files are folded, unless `unfold` is set or the file is the one that is asked for.
+    `only` are the files and folders that somebody asks for, `within` the files that come into question. Generated and
+    long files are folded, unless `unfold` is set or they are asked for by name.
     """
-    first = before or (await git.ask("hash-object", "-t", "tree", "--stdin", given=b"")).line
-    entries = [one for one in await _list_entries(git, first, after) if not only or one.path == only]
+    first = before or await _find_empty_tree(git)
+    entries = [
+        one
+        for one in await _list_entries(git, first, after, *_RENAMES)
+        if (not only or any(is_within(path, only) for path in one.paths))
+        and (within is None or not set(one.paths).isdisjoint(within))
+    ]
     shown = entries[:MAX_CHANGED_FILES]
     sizes = await _read_sizes(git, shown)
-    counts = await _count_lines(git, first, after, [one for one in shown if sizes[one.path] <= MAX_FILE_BYTES], only)
-    folds: dict[str, str] = {}
-    budget, texts = MAX_SHOWN_LINES, 0
-    for one in shown:
-        lines = sum(counts.get(one.path, (0, 0)))
-        fold = find_fold(one.path, lines=lines, size=sizes[one.path], is_asked=unfold or bool(only))
-        if not fold and not only and (lines > budget or texts >= MAX_DIFFED_FILES):
-            fold = f"{lines:,} changed lines"
-        if not fold:
-            budget, texts = budget - lines, texts + 1
-        folds[one.path] = fold
-    patches = await _read_patches(git, first, after, [one.path for one in shown if not folds[one.path]])
+    small = [one for one in shown if sizes[one.path] <= MAX_FILE_BYTES]
+    counts = await _count_lines(git, first, after, small, is_limited=bool(only))
+    folds = _fold(shown, sizes, counts, only, unfold=unfold)
+    patches = await _read_patches(git, first, after, [one for one in shown if not folds[one.path]])
     found = [_describe(one, counts.get(one.path, (0, 0)), folds[one.path], patches.get(one.path, "")) for one in shown]
     return found, len(entries) - len(shown)
 
 
+async def _find_empty_tree(git: Git) -> str:
+    return (await git.ask("hash-object", "-t", "tree", "--stdin", given=b"")).line
+
+
+def _fold(
+    entries: Sequence[_Entry],
+    sizes: Mapping[str, int],
+    counts: Mapping[str, tuple[int, int]],
+    asked: Collection[str],
+    *,
+    unfold: bool,
+) -> dict[str, str]:
+    """Why each file is folded; empty for those that are shown."""
+    folds: dict[str, str] = {}
+    budget, texts = MAX_SHOWN_LINES, 0
+    for one in entries:
+        lines, is_named = sum(counts.get(one.path, (0, 0))), one.path in asked
+        fold = find_fold(one.path, lines=lines, size=sizes[one.path], is_asked=unfold or is_named)
+        if not fold and not is_named and (lines > budget or texts >= MAX_DIFFED_FILES):
+            fold = f"{lines:,} changed lines"
+        if not fold:
+            budget, texts = budget - lines, texts + 1
+        folds[one.path] = fold
+    return folds
+
+
 def _describe(entry: _Entry, counts: tuple[int, int], fold: str, patch: str) -> FileDiff:
-    status = {"A": "added", "D": "removed"}.get(entry.status, "changed")
+    status = {"A": "added", "D": "removed", "R": "renamed"}.get(entry.status, "changed")
     if "\0" in patch:
-        return FileDiff(path=entry.path, status="binary", folded="not text")
+        return FileDiff(path=entry.path, status="binary", before=entry.was, note=entry.note, folded="not text")
     return FileDiff(
-        path=entry.path, status=status, added=counts[0], removed=counts[1], folded=fold, text=keep_hunks(patch)
+        path=entry.path,
+        status=status,
+        before=entry.was,
+        note=entry.note,
+        added=counts[0],
+        removed=counts[1],
+        folded=fold,
+        text=keep_hunks(patch),
     )
 
 
-async def _list_entries(git: Git, before: str, after: str) -> list[_Entry]:
-    names = (await git.ask("diff", "--raw", "-z", "--no-abbrev", *_PLAIN, before, after)).names
+async def _list_entries(git: Git, before: str, after: str, *options: str, paths: Sequence[str] = ()) -> list[_Entry]:
+    ran = await _diff(git, before, after, "--raw", "-z", "--no-abbrev", *options, paths=paths)
+    names = iter(one for one in os.fsdecode(ran).split("\0") if one)
     found = []
-    for about, path in zip(names[::2], names[1::2], strict=True):
-        _, _, old, new, status = about.lstrip(":").split(" ")
-        found.append(_Entry(path, status[:1], old, new))
+    for about in names:
+        old_mode, new_mode, old, new, status = about.lstrip(":").split(" ")
+        path, was = next(names), ""
+        if status[:1] in ("R", "C"):
+            was, path = path, next(names)
+        found.append(_Entry(path, status[:1], old, new, describe_modes(old_mode, new_mode), was))
     return found
 
 
@@ -151,32 +202,48 @@ async def _read_sizes(git: Git, entries: Sequence[_Entry]) -> Mapping[str, int]:
 
 
 async def _count_lines(
-    git: Git, before: str, after: str, entries: Sequence[_Entry], only: str
+    git: Git, before: str, after: str, entries: Sequence[_Entry], *, is_limited: bool
 ) -> dict[str, tuple[int, int]]:
-    ran = await _diff(git, before, after, "--numstat", "-z", paths=[only] if only else [])
+    if not entries:
+        return {}
+    paths = [path for one in entries for path in one.paths] if is_limited else []
+    ran = await _diff(git, before, after, "--numstat", "-z", *_RENAMES, paths=paths)
     wanted = {one.path for one in entries}
     found = {}
-    for entry in os.fsdecode(ran).split("\0"):
+    names = iter(os.fsdecode(ran).split("\0"))
+    for entry in names:
         if entry:
             added, removed, path = entry.split("\t", 2)
+            if not path:  # renamed: the old name and the new one follow
+                _, path = next(names), next(names)
             if path in wanted and added != "-":
                 found[path] = (int(added), int(removed))
     return found
 
 
-async def _read_patches(git: Git, before: str, after: str, paths: Sequence[str]) -> dict[str, str]:
+async def _read_patches(git: Git, before: str, after: str, entries: Sequence[_Entry]) -> dict[str, str]:
     """The patch of each file. Git quotes names with line ends, so a line that begins a file's part is one."""
-    if not paths:
+    if not entries:
         return {}
-    text = (await _diff(git, before, after, "--patch", paths=paths)).decode(errors="replace")
+    paths = [path for one in entries for path in one.paths]
+    text = (await _diff(git, before, after, "--patch", *_RENAMES, paths=paths)).decode(errors="replace")
     parts = [f"diff --git {part}" for part in f"\n{text}".split("\ndiff --git ")[1:]]
-    if len(parts) == len(paths):
-        return dict(zip(paths, parts, strict=True))
+    if len(parts) == len(entries) and await _is_paired_alike(git, before, after, entries, paths):
+        return {one.path: part for one, part in zip(entries, parts, strict=True)}
     found = {}
-    for path in paths:  # one that became a link, for instance, has two parts
+    for one in entries:  # one that became a link, for instance, has two parts
         with suppress(GitError):
-            found[path] = (await _diff(git, before, after, "--patch", paths=[path])).decode(errors="replace")
+            ran = await _diff(git, before, after, "--patch", *_RENAMES, paths=one.paths)
+            found[one.path] = ran.decode(errors="replace")
     return found
+
+
+async def _is_paired_alike(git: Git, before: str, after: str, entries: Sequence[_Entry], paths: Sequence[str]) -> bool:
+    """Whether git takes the same files for renamed when it sees these alone."""
+    if not any(one.was for one in entries):
+        return True
+    found = await _list_entries(git, before, after, *_RENAMES, paths=paths)
+    return [one.paths for one in found] == [one.paths for one in entries]
 
 
 async def _diff(git: Git, before: str, after: str, *options: str, paths: Sequence[str]) -> bytes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from binnacle.errors import Full, InvalidInput, NotFound, WrongStatus
+from binnacle.errors import Full, InvalidInput, NextStep, NotFound, Refused, WrongStatus
 from binnacle.store.fresh_ids import fresh_id
 from binnacle.store.table import Table
 from binnacle.store.transaction import Reader, Writer
@@ -87,6 +87,23 @@ def send(tx: Writer, task_id: str, *, of_person: str = "") -> int:
 def note_seen(tx: Writer, task_id: str) -> None:
     """Notes that an agent has got what was sent."""
     REMARKS.update(tx, {"state": "seen", "seen_at": tx.now}, "task_id = ? and state = 'sent'", task_id)
+
+
+def remove(tx: Writer, remark: ReviewRemark) -> None:
+    """Removes a draft of the actor.
+
+    Raises:
+        Refused: somebody else wrote it.
+        WrongStatus: it was sent.
+    """
+    if remark.author != tx.by.name:
+        raise Refused(f"{remark.id} is a comment of {remark.author}", hint="remove your own drafts")
+    if remark.state != "draft":
+        step = NextStep("say that nothing is left to do", f"review comment {remark.task_id} --addressed {remark.id}")
+        raise WrongStatus(f"{remark.id} was sent: it is {remark.state}", hint=step)
+    REMARKS.delete(tx, "id = ?", remark.id)
+    said = {"task": remark.task_id, "body": remark.body[:200], "place": remark.place}
+    tx.record("review_remark", remark.id, "deleted", said)
 
 
 def settle(tx: Writer, remark: ReviewRemark, state: RemarkState, *, commit: str = "") -> ReviewRemark:

@@ -1,7 +1,7 @@
 """Differences between two commits as git writes them: files to fold away, and where a line of one is in the other."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -24,6 +24,9 @@ _GENERATED = (
 )
 """Files that programs write. A mark within a file does not count: who made the change can write one."""
 
+_LINK, _EXECUTABLE, _REPOSITORY = "120000", "100755", "160000"
+_MODES = {_LINK: "a link", _EXECUTABLE: "executable", _REPOSITORY: "another repository"}
+
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -34,7 +37,13 @@ class FileDiff(Struct, frozen=True, kw_only=True, omit_defaults=True):
     added: int = 0
     removed: int = 0
     status: str = "changed"
-    """`added`, `removed`, `changed`, or `binary`."""
+    """`added`, `removed`, `renamed`, `changed`, or `binary`."""
+
+    before: str = ""
+    """What a renamed file was called."""
+
+    note: str = ""
+    """What else is different about it: it is a link now, or can be executed."""
 
     folded: str = ""
     """Why its text is left out; empty if it is there."""
@@ -61,6 +70,20 @@ def find_fold(path: str, *, lines: int, size: int, is_asked: bool = False) -> st
     if classify_path(path) == "lock" or matches_path(path, _GENERATED):
         return "generated"
     return f"{lines:,} changed lines" if lines > MAX_SHOWN_FILE_LINES else ""
+
+
+def describe_modes(before: str, after: str) -> str:
+    """What git's modes say about a file besides its content; empty if there is nothing to say."""
+    if before == after or not after.strip("0"):
+        return ""
+    if not before.strip("0"):
+        return _MODES.get(after, "")
+    return f"now {_MODES[after]}" if after in _MODES else f"no longer {_MODES.get(before, 'what it was')}"
+
+
+def is_within(path: str, chosen: Collection[str]) -> bool:
+    """Whether a file is one of those that are chosen, or is in one of the folders."""
+    return any(path == one or path.startswith(f"{one}/") for one in chosen)
 
 
 def keep_hunks(section: str) -> str:

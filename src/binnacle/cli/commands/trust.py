@@ -10,6 +10,7 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.problem_list import ListedProblem, list_problems, show_problems
 from binnacle.cli.screen import Screen, printable
+from binnacle.cli.visible_text import visible
 from binnacle.config.trust import How, differences, find_trusted
 from binnacle.errors import NotFound, UsageError, did_you_mean
 from binnacle.project.person_only import is_at_terminal
@@ -19,25 +20,6 @@ TRUST = Group("trust")
 NAMES = arg(
     "names", nargs="*", metavar="NAME", help="such as server:github or hook; bn trust show lists them; default: all"
 )
-
-
-BLANK = (
-    ("\u034f", "\u034f"),
-    ("\u115f", "\u1160"),
-    ("\u17b4", "\u17b5"),
-    ("\u180b", "\u180f"),
-    ("\u2800", "\u2800"),
-    ("\u3164", "\u3164"),
-    ("\ufe00", "\ufe0f"),
-    ("\uffa0", "\uffa0"),
-    ("\U00016fe4", "\U00016fe4"),
-    ("\U0001d159", "\U0001d159"),
-    ("\U000e0100", "\U000e01ef"),
-)
-"""Characters, from one to another, that count as printable and show nothing: fillers, joiners, variation selectors.
-
-Programs and models read them, so a whole text can stand where a person sees none.
-"""
 
 
 class TrustAnswer(CommandAnswer):
@@ -165,18 +147,6 @@ def _show_standing(one: TrustStanding, screen: Screen) -> None:
     for line in lines:
         style = {"+": "green", "-": "red"}.get(line[:1], "") if one.before else ""
         screen.line(f"  │ {screen.styled(visible(line), style)}")
-
-
-def visible(text: str) -> str:
-    """`text` with everything that a terminal would obey or hide written out, so that nothing can look harmless."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(one.encode("unicode_escape").decode("ascii") if _is_hidden(one) else one for one in text)
-
-
-def _is_hidden(character: str) -> bool:
-    """Whether a terminal obeys it, or shows nothing for it."""
-    return not character.isprintable() or any(first <= character <= last for first, last in BLANK)
 
 
 def _show_list(answer: TrustListAnswer, screen: Screen) -> None:

@@ -89,7 +89,7 @@ async def review_get(
     git, review = _git(call), material.review
     await get_commit(git, review.commit_id)
     before = (material.previous_commit if since == "last_review" else "") or review.base
-    files, more = await read_diff(git, before, review.commit_id, only=path)
+    files, more = await read_diff(git, before, review.commit_id, only=[path] if path else ())
     files = sorted(files, key=lambda one: (classify_path(one.path) is None, one.path))
     if path and not files:
         raise NotFound(f"the change does not touch {path[:200]!r}", hint=steps.LIST_REVIEWS)
@@ -206,7 +206,7 @@ async def _find_shown(git: Git, found: Review, one: CriterionInput, texts: Seque
     place = ""
     if one.place.strip():
         path, line = parse_place(one.place.strip(), needs_line=one.met)
-        await _read_line(git, found, path, line)
+        await read_reviewed_line(git, found, path, line)
         place = f"{path}:{line}" if line else path
     note = _clean_message(one.note)
     return CriterionVerdict(criterion=_find_criterion(one.criterion, texts), met=one.met, place=place, note=note)
@@ -234,10 +234,10 @@ async def _find_commented(git: Git, found: Review, one: RemarkInput) -> RemarkDr
     if not one.place.strip():
         return RemarkDraft(one.text)
     path, line = parse_place(one.place.strip())
-    return RemarkDraft(one.text, path, line, await _read_line(git, found, path, line))
+    return RemarkDraft(one.text, path, line, await read_reviewed_line(git, found, path, line))
 
 
-async def _read_line(git: Git, found: Review, path: str, line: int) -> str:
+async def read_reviewed_line(git: Git, found: Review, path: str, line: int) -> str:
     """A line of the reviewed commit; empty for line 0, which is the file, also if the change removes it.
 
     Raises:
@@ -308,7 +308,8 @@ def _list(heading: str, entries: Sequence[str], *, mark: str = "- ") -> str:
 
 def _name_file(one: FileDiff) -> str:
     kind = classify_path(one.path)
-    facts = [one.status if one.status != "changed" else "", kind or ""]
+    facts = [f"was {_show_controls(one.before)}" if one.before else ""]
+    facts += [one.status if one.status != "changed" else "", one.note, kind or ""]
     facts += [f"folded: {one.folded}; read it by its path" if one.folded else ""]
     said = ", ".join(fact for fact in facts if fact)
     return f"{_name_path(one)} +{one.added} -{one.removed}{f' ({said})' if said else ''}"
