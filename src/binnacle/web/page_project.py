@@ -1,0 +1,51 @@
+"""One project that the page shows: its store, and the person who acts."""
+
+from collections.abc import Callable
+from typing import Self, TypeVar
+
+from binnacle.project.project import Project
+from binnacle.project.store_opening import open_store
+from binnacle.store.transaction import Reader, Writer
+from binnacle.tools.caller import Caller
+from binnacle.tools.work.access import StoreAccess
+from binnacle.work.actor import Actor
+from binnacle.work.session import Session
+
+Result = TypeVar("Result")
+
+
+class PageProject:
+    """An open project. Closing it closes its store."""
+
+    def __init__(self, project: Project, *, key: str, person: str, workspace: str, is_readonly: bool = False) -> None:
+        """`key` names it in addresses, `person` is who acts, and `workspace` the folder where the page was started."""
+        self.project = project
+        self.key = key
+        self.workspace = workspace
+        self.is_readonly = is_readonly
+        self._session = Session(actor=Actor(person, "human"), repo=project.repo, cwd=workspace)
+        # Always from a thread, as if the store were a server: reading thousands of tasks would hold up everything
+        # else that the event loop serves.
+        self.access = StoreAccess(
+            lambda timeout, outage: open_store(project, workspace=workspace, timeout=timeout, outage=outage),
+            patience=project.settings.number("store.timeout"),
+            is_shared=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.access.close()
+
+    @property
+    def person(self) -> Actor:
+        return self._session.actor
+
+    async def read(self, look: Callable[[Reader], Result]) -> Result:
+        """The result of `look` in a transaction of its own."""
+        return await self.access.run(Caller(session=self._session), look, writes=False)
+
+    async def write(self, change: Callable[[Writer], Result]) -> Result:
+        """The result of `change`, made by the person in a transaction of its own."""
+        return await self.access.run(Caller(session=self._session), change, writes=True)
