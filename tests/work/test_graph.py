@@ -1,11 +1,11 @@
-"""Circles of dependencies are found and spelled out."""
+"""Circles of dependencies are found and spelled out, and what waits for a task is counted."""
 
 from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from binnacle.work.graph import find_cycle, find_path
+from binnacle.work.graph import count_dependents, find_cycle, find_path
 
 NODES = "abcdefg"
 GRAPHS = st.dictionaries(
@@ -75,3 +75,16 @@ def test_no_path_is_shorter_than_the_one_found(graph, start, goal):
     while goal not in level:
         level, distance = {target for node in level for target in graph.get(node, ())}, distance + 1
     assert len(path) == distance + 1
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30))
+def test_all_that_waits_for_a_task_is_counted_once(pairs):
+    edges = [(f"t{max(pair)}", f"t{min(pair)}") for pair in pairs if pair[0] != pair[1]]  # no circle
+    edges = list(dict.fromkeys(edges))
+    graph = {}
+    for source, target in edges:
+        graph.setdefault(source, []).append(target)
+    counted = count_dependents(edges)
+    for target in {end for edge in edges for end in edge}:
+        waiting = [source for source in graph if source != target and find_path(source, target, edges_of(graph))]
+        assert counted.get(target, 0) == len(waiting)
