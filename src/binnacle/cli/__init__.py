@@ -8,7 +8,7 @@ permission_check    whether the caller may run the command
 commands/           what each command does
 
 output, screen      for whom it writes; tables, colours, and text that cannot break a terminal
-views, task_view, event_sentences, graph_drawing, progress_bar, paging, problem_list, outcome_answer
+views, task_view, graph_drawing, progress_bar, paging, problem_list, outcome_answer
                     parts that several commands show
 run_view, run_lines, run_footer
                     a run on a terminal or in a log

@@ -1,11 +1,13 @@
 """Registered agents. `lifecycle`, not the store, knows whether their processes are alive."""
 
+from collections.abc import Collection
 from typing import TypedDict, Unpack
 
 from binnacle.errors import NotFound, NotReady, did_you_mean
 from binnacle.store import task_moves, tasks
 from binnacle.store.claim_holders import AGENTS
 from binnacle.store.fresh_ids import fresh_id
+from binnacle.store.table import placeholders
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.ids import AgentId, TaskId
@@ -120,9 +122,23 @@ def get_active(tx: Reader, agent_id: str) -> Agent:
     return found
 
 
+def find_names(tx: Reader, ids: Collection[str]) -> dict[str, str]:
+    """The names of those of some actors that are agents, by id."""
+    wanted = list(ids)
+    if not wanted:
+        return {}
+    rows = tx.rows(f"select id, name from agent where id in {placeholders(wanted)}", *wanted)
+    return {row[0]: row[1] for row in rows}
+
+
 def list_agents(tx: Reader) -> list[Agent]:
     """The agents that have not ended."""
     return AGENTS.select(tx, "where ended_at is null order by number")
+
+
+def list_ended(tx: Reader, *, limit: int) -> list[Agent]:
+    """The agents that have ended, the last one first."""
+    return AGENTS.select(tx, "where ended_at is not null order by ended_at desc, number desc limit ?", limit)
 
 
 def confirm(tx: Writer, *, is_sign_of_life: bool = False) -> None:

@@ -5,17 +5,22 @@ from datetime import datetime
 
 from msgspec.structs import asdict
 
+from binnacle.app.registered_agents import (
+    EndedAgent,
+    RegisteredAgent,
+    describe_agent,
+    end_processes,
+    end_registration,
+    find_agent,
+    find_purpose,
+)
 from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person, changes
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.errors import Ambiguous, InvalidInput
-from binnacle.lifecycle.agent_presence import current_status, is_present, machine_of, process_of
-from binnacle.sessions.shell_agent import processes_to_end
-from binnacle.store import agents, events, sessions, tasks
-from binnacle.store.transaction import Reader
+from binnacle.errors import InvalidInput
+from binnacle.lifecycle.agent_presence import process_of
+from binnacle.store import agents, tasks
 from binnacle.tools.agent_identity import reap
-from binnacle.work.ids import TaskId
-from binnacle.work.session import Agent, is_planned
 from binnacle.work.task import Brief, brief
 
 AGENT = Group("agent")
@@ -23,50 +28,20 @@ AGENT = Group("agent")
 ID = arg("id", metavar="AGENT", help="its id, or its name if that is unique")
 
 
-class ListedAgent(CommandAnswer):
-    """An agent as a list shows it."""
-
-    id: str
-    name: str
-    type: str
-    status: str
-    alive: bool | None
-    registered: str
-    client: str
-    session: str | None
-    host: str
-    pid: int | None
-    parent_pid: int | None
-    current_task: TaskId | None
-    created_at: datetime
-    active_at: datetime
-
-
 class AgentListAnswer(CommandAnswer):
     """The registered agents."""
 
-    agents: list[ListedAgent]
+    agents: list[RegisteredAgent]
     total: int
 
 
-class AgentAnswer(ListedAgent):
+class AgentAnswer(RegisteredAgent, frozen=True):
     """Everything about an agent."""
 
     process: str | None
     purpose: str
     tasks: list[Brief]
     ended_at: datetime | None
-
-
-class KilledAgentAnswer(CommandAnswer):
-    """An agent that was ended, with its processes."""
-
-    id: str
-    name: str
-    terminated: bool
-    how: str
-    pids: list[int]
-    released: list[TaskId]
 
 
 class ReapedAgentAnswer(CommandAnswer):
@@ -118,7 +93,7 @@ def _show_one(answer: AgentAnswer, screen: Screen) -> None:
         screen.line(f"works on {task.id}  {task.title}")
 
 
-def _show_killed(answer: KilledAgentAnswer, screen: Screen) -> None:
+def _show_killed(answer: EndedAgent, screen: Screen) -> None:
     _show_ended(answer, screen)
 
 
@@ -129,38 +104,9 @@ def _show_reaped(answer: ReapAnswer, screen: Screen) -> None:
         screen.line("no agent is stale")
 
 
-def _show_ended(one: KilledAgentAnswer | ReapedAgentAnswer, screen: Screen) -> None:
+def _show_ended(one: EndedAgent | ReapedAgentAnswer, screen: Screen) -> None:
     gave_back = f"; released {', '.join(one.released)}" if one.released else ""
     screen.line(f"{one.id} {one.name}: {one.how}{gave_back}")
-
-
-def line_of(tx: Reader, agent: Agent) -> ListedAgent:
-    """An agent as a list shows it."""
-    held = tasks.list_held_by(tx, agent.id)
-    return ListedAgent(
-        id=agent.id,
-        name=agent.name,
-        type=agent.type,
-        status="ended" if agent.ended_at else current_status(agent, now=tx.now),
-        alive=is_present(agent),
-        registered=agent.registered,
-        client=agent.client,
-        session=agent.session,
-        host=machine_of(agent),
-        pid=agent.pid,
-        parent_pid=agent.parent_pid,
-        current_task=held[0].id if held else None,
-        created_at=agent.created_at,
-        active_at=agent.active_at,
-    )
-
-
-def purpose_of(tx: Reader, agent: Agent) -> str:
-    """What the agent last said it is there for; kept in the event log."""
-    said = [
-        event.changes for event in events.list_events(tx, entity_id=agent.id, limit=100) if event.action == "purpose"
-    ]
-    return str(said[-1]["purpose"]) if said else ""
 
 
 @AGENT.command(
@@ -173,7 +119,7 @@ def purpose_of(tx: Reader, agent: Agent) -> str:
 )
 def list_agents(context: Context, args: Namespace) -> AgentListAnswer:
     with context.reading() as tx:
-        found = [line_of(tx, agent) for agent in agents.list_agents(tx)]
+        found = [describe_agent(tx, agent) for agent in agents.list_agents(tx)]
     found = [one for one in found if args.status in (None, one.status)]
     return AgentListAnswer(agents=found, total=len(found))
 
@@ -181,12 +127,12 @@ def list_agents(context: Context, args: Namespace) -> AgentListAnswer:
 @AGENT.command("show", "everything about an agent", "bn agent show bna-1f3a", ID, view=_show_one, needs=READS)
 def show(context: Context, args: Namespace) -> AgentAnswer:
     with context.reading() as tx:
-        agent = _find(tx, args.id)
+        agent = find_agent(tx, args.id)
         process = process_of(agent)
         return AgentAnswer(
-            **asdict(line_of(tx, agent)),
+            **asdict(describe_agent(tx, agent)),
             process=process.name if process else None,
-            purpose=purpose_of(tx, agent),
+            purpose=find_purpose(tx, agent),
             tasks=[brief(task) for task in tasks.list_held_by(tx, agent.id)],
             ended_at=agent.ended_at,
         )
@@ -202,29 +148,12 @@ def show(context: Context, args: Namespace) -> AgentAnswer:
     view=_show_killed,
     needs=by_person("end an agent"),
 )
-def kill(context: Context, args: Namespace) -> KilledAgentAnswer:
-    from binnacle.lifecycle.termination import check_may_end, terminate
-
+def kill(context: Context, args: Namespace) -> EndedAgent:
     if not 0 <= args.timeout <= 600:
         raise InvalidInput(f"not a time to wait: {args.timeout}", hint="0 to 600 seconds")
     with context.writing() as tx:
-        agent = _find(tx, args.id)
-        targets = processes_to_end(agent)
-        for process in targets:
-            check_may_end(process.pid)
-        released = agents.end(tx, agent.id, reason=args.reason)
-        if is_planned(agent.id):
-            sessions.abort(tx, agent.id, reason=args.reason)
-    endings = [terminate(process.pid, process.started, grace=args.timeout) for process in targets]
-    how = endings[0] if endings else "gone" if agent.registered == "shell" else "unregistered; its client goes on"
-    return KilledAgentAnswer(
-        id=agent.id,
-        name=agent.name,
-        terminated="terminated" in endings or "killed" in endings,
-        how=how,
-        pids=[process.pid for process in targets],
-        released=released,
-    )
+        left = end_registration(tx, args.id, reason=args.reason)
+    return end_processes(left, grace=args.timeout)
 
 
 @AGENT.command(
@@ -241,10 +170,3 @@ def reap_stale(context: Context, args: Namespace) -> ReapAnswer:  # noqa: ARG001
         ReapedAgentAnswer(id=one.agent.id, name=one.agent.name, how=one.how, released=one.released) for one in found
     ]
     return ReapAnswer(reaped=reaped, total=len(reaped))
-
-
-def _find(tx: Reader, text: str) -> Agent:
-    named = [agent for agent in agents.list_agents(tx) if agent.name == text]
-    if len(named) > 1:
-        raise Ambiguous(f"several agents are called {text!r}", hint=f"one of: {', '.join(one.id for one in named)}")
-    return named[0] if named else agents.get(tx, text)

@@ -42,7 +42,7 @@ def _show(answer: LogAnswer, screen: Screen) -> None:
 
 
 def _print_event(event: Event, titles: Mapping[str, str], screen: Screen) -> None:
-    from binnacle.cli.event_sentences import describe
+    from binnacle.work.event_sentences import describe
 
     when = screen.styled(f"{event.at:%Y-%m-%d %H:%M:%S}", "dim")
     screen.line(f"{when} {event.actor} {describe(event, titles)}")

@@ -171,8 +171,8 @@ def _list(context: Context, args: Namespace) -> ChangeListAnswer:
 
 def _describe(tx: "Reader", change: "RecordedChange") -> list[str]:
     """What happened, a sentence for each event."""
-    from binnacle.cli.event_sentences import describe
     from binnacle.store.events import find_titles
+    from binnacle.work.event_sentences import describe
 
     named = find_titles(tx, change.events)
     return [describe(event, named) for event in change.events]

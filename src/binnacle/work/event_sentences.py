@@ -1,4 +1,4 @@
-"""Events as sentences: what `bn log -H` and `bn undo` say of a change."""
+"""Events as sentences: what `bn log -H`, `bn undo` and the page say of a change."""
 
 from collections.abc import Mapping
 from typing import Any

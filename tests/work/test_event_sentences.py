@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import binnacle
-from binnacle.cli.event_sentences import _SENTENCES, describe
+from binnacle.work.event_sentences import _SENTENCES, describe
 from binnacle.work.journal import Event
 
 COMMIT = "1a2b3c4d" * 5
