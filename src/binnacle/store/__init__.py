@@ -11,7 +11,8 @@ A transaction is all or nothing, and it appends its changes to the event log. Ea
 - Undo: `undo` chooses and undoes a person's changes, `row_restoration` restores their rows.
 - Operations on several entities: `task_moves` (start, finish, block, split), `reports` and `interim_reports` (what
   agents report about their task), `questions`, `runs`, `attempts` and `run_planning` (what the agents of a run do and
-  plan), `reviewed_attempts` (attempts whose changes somebody has to accept), `attention_answers` (answers of people),
+  plan), `reviewed_attempts` (attempts whose changes somebody has to accept), `run_steering` and
+  `attention_answers` (what people say to runs and answer),
   `regressions` (closed tasks that no longer hold), `abandoned_work` and `lapsed_claims` (work of agents that are gone),
   `task_deletion`, `feature_merge`.
 - What has to be proven before a task is done: `task_requirements`, with `evidence`, `waivers` and `quarantine`.

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from binnacle.store.transaction import Writer, stamp
+from binnacle.store.transaction import Reader, Writer, stamp
 
 
 def take(tx: Writer, name: str, holder: str, seconds: float) -> bool:
@@ -24,3 +24,8 @@ def take(tx: Writer, name: str, holder: str, seconds: float) -> bool:
 def release(tx: Writer, name: str, holder: str) -> None:
     """Gives a lease back, if it is still the holder's."""
     tx.run("delete from lease where name = ? and holder = ?", name, holder)
+
+
+def is_held(tx: Reader, name: str) -> bool:
+    """Whether somebody has a lease now."""
+    return tx.row("select 1 from lease where name = ? and expires_at > ?", name, stamp(tx.now)) is not None

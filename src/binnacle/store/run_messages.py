@@ -10,7 +10,7 @@ from binnacle.store import leases
 from binnacle.store.claim_holders import AGENTS
 from binnacle.store.sessions import SESSIONS
 from binnacle.store.table import Table, placeholders
-from binnacle.store.transaction import Reader, Writer, stamp
+from binnacle.store.transaction import Reader, Writer
 from binnacle.work.run import MessageKind, RunId, RunMessage
 from binnacle.work.session import SessionRecord
 from binnacle.work.text import clean_text
@@ -37,8 +37,7 @@ def stop_driving(tx: Writer, session_ids: Sequence[str], holder: str) -> None:
 
 def is_driven(tx: Reader, session_id: str) -> bool:
     """Whether a process drives a session now, on whatever machine."""
-    lease = tx.row("select 1 from lease where name = ? and expires_at > ?", _lease_of(session_id), stamp(tx.now))
-    if lease is None:
+    if not leases.is_held(tx, _lease_of(session_id)):
         return False
     agent = AGENTS.first(tx, "where id = ?", session_id)
     return agent is None or not tx.outlook.is_gone(agent)

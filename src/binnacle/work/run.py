@@ -14,6 +14,9 @@ AttentionKind = Literal["permission", "question", "review", "stuck", "ended"]
 """Why something waits for a person: an agent wants to do what its policy does not allow, asks something, wants a
 review, gave up on a task; or a run ended."""
 
+RunState = Literal["working", "paused", "interrupted", "ended"]
+"""How a run stands. `interrupted`: it has not ended, and no process drives it, so that it can be resumed."""
+
 AttemptOutcome = Literal[
     "", "done", "partial", "blocked", "question", "unfinished", "unproven", "failed", "conflict", "repeating", "limit",
     "review", "stopped",
@@ -66,6 +69,15 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     created_at: datetime
     ended_at: datetime | None = None
+
+
+def state_of_run(status: str, *, is_paused: bool, is_driven: bool) -> RunState:
+    """How a run stands; `is_driven` is whether a process drives it now, on whatever machine."""
+    if status == "ended" and not is_driven:
+        return "ended"
+    if not is_driven:
+        return "interrupted"
+    return "paused" if is_paused else "working"
 
 
 class RunMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):

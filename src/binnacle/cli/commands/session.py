@@ -12,15 +12,15 @@ from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen
 from binnacle.cli.session_answer import AttemptedTask, SessionAnswer, SessionTotals
 from binnacle.errors import NotFound
-from binnacle.store import runs, sessions, tasks
+from binnacle.store import run_messages, runs, sessions, tasks
 from binnacle.store.transaction import Reader
+from binnacle.work.run import state_of_run
 from binnacle.work.session import Iteration, SessionRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from binnacle.runner.transcript import TranscriptEntry
-    from binnacle.work.run import RunRecord
     from binnacle.work.task import Task
 
 SESSION = Group("session")
@@ -33,7 +33,7 @@ class SessionListAnswer(CommandAnswer):
 
     sessions: list[SessionRecord]
     runs: dict[str, str] = field(default_factory=dict)
-    """For each run that they belong to: `active`, `paused`, or why it ended."""
+    """For each run that they belong to: `active`, `paused`, `interrupted`, or why it ended."""
 
 
 class TranscriptAnswer(CommandAnswer):
@@ -104,12 +104,15 @@ def _show_transcript(answer: TranscriptAnswer, screen: Screen) -> None:
 def list_sessions(context: Context, args: Namespace) -> SessionListAnswer:
     with context.reading() as tx:
         found = sessions.list_sessions(tx, limit=args.limit)
-        states = {run: _state_of_run(runs.get(tx, run)) for run in {one.run for one in found if one.run}}
+        states = {run: _describe_state(tx, run) for run in {one.run for one in found if one.run}}
     return SessionListAnswer(sessions=found, runs=states)
 
 
-def _state_of_run(run: "RunRecord") -> str:
-    return run.why if run.status == "ended" else "paused" if run.is_paused else run.status
+def _describe_state(tx: Reader, run_id: str) -> str:
+    run = runs.get(tx, run_id)
+    is_driven = run.status == "active" and bool(run_messages.list_driven(tx, run.id))
+    state = state_of_run(run.status, is_paused=run.is_paused, is_driven=is_driven)
+    return run.why if state == "ended" else "active" if state == "working" else state
 
 
 @SESSION.command(

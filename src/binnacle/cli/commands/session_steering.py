@@ -5,20 +5,15 @@ They change the store. The process that drives the run takes it from there, on w
 
 import time
 from argparse import Namespace
-from typing import TYPE_CHECKING
 
 from binnacle.cli.command import CommandAnswer, arg, by_person
 from binnacle.cli.commands.session import SESSION
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
-from binnacle.errors import InvalidInput, NotFound, Refused
-from binnacle.store import attention, attention_answers, run_messages, runs
-from binnacle.work import steps
-from binnacle.work.run import Attention, RunRecord
+from binnacle.store import run_steering
+from binnacle.store.run_steering import SteeredRun
+from binnacle.work.run import Attention
 from binnacle.work.session import SessionRecord
-
-if TYPE_CHECKING:
-    from binnacle.store.transaction import Reader
 
 RUN = arg("id", metavar="RUN", help="the name or the id of a run, or a session of it")
 LOOK_SECONDS = 0.25
@@ -73,30 +68,13 @@ def _show_answered(answer: AnsweredAttention, screen: Screen) -> None:
     screen.line(f"{entry.id} answered: {entry.answer}  ({entry.kind}: {entry.title})")
 
 
-def _find_running(tx: "Reader", text: str) -> tuple[RunRecord, list[SessionRecord]]:
-    """The run, and the sessions of it that are driven now.
-
-    Raises:
-        Refused: nothing drives it.
-    """
-    run = runs.find(tx, text)
-    driven = run_messages.list_driven(tx, run.id)
-    if not driven:
-        raise Refused(f"the run {run.name} is not running", hint=steps.resume_run(run.name))
-    return run, driven
-
-
 def _set_paused(context: Context, text: str, *, is_paused: bool) -> SteeredAnswer:
     with context.writing() as tx:
-        run, driven = _find_running(tx, text)
-        has_changed = runs.set_paused(tx, run.id, is_paused=is_paused)
-    if not has_changed:
-        done = f"the run {run.name} {'is paused already' if is_paused else 'is not paused'}"
-    elif is_paused:
-        done = f"the run {run.name} pauses: attempts under way finish, and no other begins"
-    else:
-        done = f"the run {run.name} goes on"
-    return SteeredAnswer(run=run.id, name=run.name, sessions=[one.id for one in driven], done=done)
+        return _answer(run_steering.set_paused(tx, text, is_paused=is_paused))
+
+
+def _answer(steered: SteeredRun) -> SteeredAnswer:
+    return SteeredAnswer(run=steered.run.id, name=steered.run.name, sessions=steered.sessions, done=steered.said)
 
 
 @SESSION.command(
@@ -134,19 +112,8 @@ def resume(context: Context, args: Namespace) -> SteeredAnswer:
 )
 def message(context: Context, args: Namespace) -> SteeredAnswer:
     said = context.read_input("-") if args.text == ["-"] else " ".join(args.text)
-    if not said.strip():
-        raise InvalidInput("the message is empty", hint="write what the agent should know")
     with context.writing() as tx:
-        run, driven = _find_running(tx, args.id)
-        chosen = [one for one in driven if one.id == args.id]
-        if not chosen and args.id not in (run.id, run.name):
-            raise Refused(f"nobody works in {args.id} now", hint=f"send it to all agents of the run: {run.name}")
-        # A session is bound to a task while an agent works on it.
-        chosen = chosen or [one for one in driven if one.task_id] or driven[:1]
-        run_messages.send(tx, run.id, [one.id for one in chosen], "message", body=said)
-    names = ", ".join(one.id for one in chosen)
-    done = f"the agent{'s' if len(chosen) > 1 else ''} of {names} will read it after this turn"
-    return SteeredAnswer(run=run.id, name=run.name, sessions=[one.id for one in chosen], done=done)
+        return _answer(run_steering.send_message(tx, args.id, said))
 
 
 @SESSION.command(
@@ -160,21 +127,24 @@ def message(context: Context, args: Namespace) -> SteeredAnswer:
 )
 def stop(context: Context, args: Namespace) -> StoppedAnswer:
     with context.writing() as tx:
-        run, driven = _find_running(tx, args.id)
-        run_messages.send(tx, run.id, [one.id for one in driven], "stop")
-    told: set[str] = {one.id for one in driven}
-    left = _wait_for_end(context, run, told, seconds=args.wait)
+        stopped = run_steering.send_stop(tx, args.id)
+    left = _wait_for_end(context, stopped, seconds=args.wait)
     context.exit_code = 1 if left else 0
-    still = tuple(sorted({one.place or one.id for one in left}))
-    return StoppedAnswer(run=run.id, name=run.name, sessions=sorted(told), has_stopped=not left, still_running=still)
+    return StoppedAnswer(
+        run=stopped.run.id,
+        name=stopped.run.name,
+        sessions=sorted(stopped.sessions),
+        has_stopped=not left,
+        still_running=tuple(sorted({one.place or one.id for one in left})),
+    )
 
 
-def _wait_for_end(context: Context, run: RunRecord, told: set[str], *, seconds: float) -> list[SessionRecord]:
+def _wait_for_end(context: Context, stopped: SteeredRun, *, seconds: float) -> list[SessionRecord]:
     """Waits until nothing drives the sessions that were told to stop. Returns those that are still driven."""
     until = time.monotonic() + seconds
     while True:
         with context.reading() as tx:
-            left = [one for one in run_messages.list_driven(tx, run.id) if one.id in told]
+            left = run_steering.list_left(tx, stopped)
         remaining = until - time.monotonic()
         if not left or remaining <= 0:
             return left
@@ -194,25 +164,4 @@ def answer(context: Context, args: Namespace) -> AnsweredAttention:
     with context.reading():
         pass  # closes what agents asked that are gone, so that nobody answers them
     with context.writing() as tx:
-        entry = _find_entry(tx, args.id)
-        said = " ".join(args.text)
-        if not said and entry.kind != "ended":
-            hint = (
-                f"answer with one of: {', '.join(entry.options)}" if entry.options else "write the answer after the id"
-            )
-            raise InvalidInput(f"no answer to {entry.id}: {entry.title}", hint=hint)
-        return AnsweredAttention(attention=attention_answers.answer(tx, entry, said))
-
-
-def _find_entry(tx: "Reader", text: str) -> Attention:
-    """What is named, or the only thing that waits in the run or the session that is named."""
-    if (entry := attention_answers.find_entry(tx, text)) is not None:
-        return entry
-    run = runs.find(tx, text)
-    waiting = [one for one in attention.list_open(tx, run=run.id) if text in (run.id, run.name, one.session)]
-    if not waiting:
-        raise NotFound(f"nothing waits for you in {text[:60]!r}", hint=steps.SHOW_STATUS)
-    if len(waiting) > 1:
-        listed = "; ".join(f"{one.id} {one.kind}: {one.title[:60]}" for one in waiting[:10])
-        raise Refused(f"several things wait in {text[:60]!r}", hint=f"name one of: {listed}")
-    return waiting[0]
+        return AnsweredAttention(attention=run_steering.answer(tx, args.id, " ".join(args.text)))

@@ -1,4 +1,4 @@
-"""What runs spent: time, tokens and cost of their iterations, by run, task, agent, model or day.
+"""What runs spent: time, tokens and cost of their iterations, by run, task, agent, model, recipe or day.
 
 An iteration counts for the run that drives its session, over all machines and resumes. Agents need not report tokens or
 cost, so it is counted how many iterations have them: no cost is not the same as a cost of 0.
@@ -12,11 +12,12 @@ from msgspec import Struct
 
 from binnacle.store.attempts import spent_in_run
 from binnacle.store.engines.connection import Row
+from binnacle.store.table import placeholders
 from binnacle.store.tasks import get_many
 from binnacle.store.transaction import Reader, stamp
 from binnacle.work.run import RunRecord
 
-SpendingKey = Literal["run", "task", "agent", "model", "day"]
+SpendingKey = Literal["run", "task", "agent", "model", "recipe", "day"]
 SPENDING_KEYS: tuple[SpendingKey, ...] = get_args(SpendingKey)
 
 PLANNING = "planning"
@@ -30,6 +31,7 @@ _COLUMNS: dict[SpendingKey, str] = {
     "task": "iteration.task_started",
     "agent": "iteration.agent",
     "model": "iteration.model",
+    "recipe": "session.recipe",
     "day": "substr(iteration.started_at, 1, 10)",
 }
 
@@ -38,7 +40,7 @@ class SpendingLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the iterations with one key took."""
 
     key: str
-    """The id of a run or a task, the name of an agent or a model, or a day (UTC)."""
+    """The id of a run or a task, the name of an agent, a model or a recipe, or a day (UTC)."""
 
     title: str = ""
     """The name of the run, or the title of the task."""
@@ -71,10 +73,16 @@ class BudgetUse(Struct, frozen=True, kw_only=True):
 
 
 def list_spending(
-    tx: Reader, by: SpendingKey, *, run_id: str | None = None, since: datetime | None = None
+    tx: Reader,
+    by: SpendingKey,
+    *,
+    run_id: str | None = None,
+    run_ids: Sequence[str] = (),
+    since: datetime | None = None,
 ) -> list[SpendingLine]:
     """What was spent, with one line for each key, in the order in which they began; days in their own order."""
-    rows = _select(tx, f"coalesce({_COLUMNS[by]}, '')", run_id=run_id, since=since)
+    ids = (run_id,) if run_id is not None else tuple(run_ids)
+    rows = _select(tx, f"coalesce({_COLUMNS[by]}, '')", run_ids=ids, since=since)
     keys = dict.fromkeys(row[0] for row in rows)
     titles = _find_titles(tx, by, list(keys))
     nameless = PLANNING if by == "task" else UNNAMED
@@ -86,7 +94,7 @@ def list_spending(
 
 def total_spending(tx: Reader, *, run_id: str | None = None, since: datetime | None = None) -> SpendingLine:
     """What was spent altogether."""
-    return _line("total", "", _select(tx, "''", run_id=run_id, since=since))
+    return _line("total", "", _select(tx, "''", run_ids=() if run_id is None else (run_id,), since=since))
 
 
 def list_budget_use(tx: Reader, run: RunRecord) -> list[BudgetUse]:
@@ -98,12 +106,12 @@ def list_budget_use(tx: Reader, run: RunRecord) -> list[BudgetUse]:
     ]
 
 
-def _select(tx: Reader, key: str, *, run_id: str | None, since: datetime | None) -> Sequence[Row]:
-    """Rows of key, currency and sums, ordered by the first iteration of the key."""
-    where, values = ["session.run is not null"], []
-    if run_id is not None:
-        where.append("session.run = ?")
-        values.append(run_id)
+def _select(tx: Reader, key: str, *, run_ids: Sequence[str], since: datetime | None) -> Sequence[Row]:
+    """Rows of key, currency and sums, ordered by the first iteration of the key; without ids, of all runs."""
+    where, values = ["session.run is not null"], list[str]()
+    if run_ids:
+        where.append(f"session.run in {placeholders(run_ids)}")
+        values += run_ids
     if since is not None:
         where.append("iteration.started_at >= ?")
         values.append(stamp(since))
