@@ -43,7 +43,7 @@ MODULES = {
         "config.clients.provider_variables", "processes.tcp_owner", "lifecycle.loopback_peer", "store.opening",
         "store.engines.postgres",
         # a machine, in the answers of `bn agent`, which programs read
-        "cli.commands.agent", "tools.shell_agent",
+        "app.registered_agents", "cli.commands.agent", "web.api.agents", "tools.shell_agent",
     ),
     "upstream": (
         "upstream*", "app*", "bridge*", "cli*", "config*", "errors", "plan*", "project*", "runner*", "server*",
