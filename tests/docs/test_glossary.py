@@ -47,7 +47,7 @@ MODULES = {
     ),
     "upstream": (
         "upstream*", "app*", "bridge*", "cli*", "config*", "errors", "plan*", "project*", "runner*", "server*",
-        "serving*", "sessions*", "tools*", "wire.mcp", "work.feature", "store.features",
+        "serving*", "sessions*", "tools*", "web*", "wire.mcp", "work.feature", "store.features",
         # the kind of blocker in reports, which agents pass
         "work.report",
     ),
