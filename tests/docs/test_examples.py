@@ -38,7 +38,7 @@ ELSEWHERE = {
 """What cannot be run here, and what shows it. It builds the product, asks a person at a terminal, is for an agent, or
 needs an editor, a browser, a database or something that was broken off."""
 
-RUNNING = r"bn (log .*--follow|mcp serve --http)"
+RUNNING = r"bn (log .*--follow|mcp serve --http|gui)"
 """What goes on until it is stopped."""
 
 DATABASE = shlex.join([sys.executable, str(ROOT / "tests" / "upstream" / "rogue.py"), "more=query"])

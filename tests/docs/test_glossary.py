@@ -38,16 +38,17 @@ MODULES = {
         "lifecycle.agent_detection", "errors",
         # the host of a URL or an address, as the protocols call it
         "upstream.transports*", "upstream.auth.*", "upstream.configuration.*", "upstream.listing.content_index",
-        "server.http_*", "server.mcp_over_http", "app.project_server", "cli.commands.mcp", "config.git_config",
+        "server.http_*", "server.mcp_over_http", "web.page_serv*", "web.sign_in*",
+        "app.project_server", "cli.commands.mcp", "config.git_config",
         "config.store_access",
         "config.clients.provider_variables", "processes.tcp_owner", "lifecycle.loopback_peer", "store.opening",
         "store.engines.postgres",
         # a machine, in the answers of `bn agent`, which programs read
-        "app.registered_agents", "cli.commands.agent", "web.api.agents", "tools.shell_agent",
+        "cli.commands.agent", "tools.shell_agent",
     ),
     "upstream": (
         "upstream*", "app*", "bridge*", "cli*", "config*", "errors", "plan*", "project*", "runner*", "server*",
-        "serving*", "sessions*", "tools*", "web*", "wire.mcp", "work.feature", "store.features",
+        "serving*", "sessions*", "tools*", "wire.mcp", "work.feature", "store.features",
         # the kind of blocker in reports, which agents pass
         "work.report",
     ),

@@ -16,6 +16,7 @@ from binnacle.project.project import find_project
 from binnacle.store.transaction import Reader, Writer
 from binnacle.web.endpoints import load_all
 from binnacle.web.page_project import PageProject
+from web.served_gui import ServedGui
 
 Result = TypeVar("Result")
 
@@ -32,7 +33,7 @@ class OpenPage:
         )
         self._runner = asyncio.Runner()
 
-    def __call__(self, name: str, /, **asked: Any) -> Any:
+    def __call__(self, name: str, **asked: Any) -> Any:
         """What an endpoint answers, as the page gets it: JSON values."""
         endpoint = load_all()[name]
         arguments = msgspec.convert(asked, endpoint.asked)
@@ -40,7 +41,7 @@ class OpenPage:
         assert isinstance(answer, endpoint.answer)
         return msgspec.json.decode(msgspec.json.encode(answer))
 
-    def fails(self, name: str, /, **asked: Any) -> BinnacleError:
+    def fails(self, name: str, **asked: Any) -> BinnacleError:
         """The error of an endpoint that must refuse."""
         with pytest.raises(BinnacleError) as refused:
             self(name, **asked)
@@ -105,3 +106,10 @@ def sqlite_page(repo: Path) -> Iterator[OpenPage]:
     page = OpenPage(repo)
     yield page
     page.close()
+
+
+@pytest.fixture
+def served(repo: Path) -> Iterator[ServedGui]:
+    """A page that a process of its own serves."""
+    with ServedGui(repo) as gui:
+        yield gui

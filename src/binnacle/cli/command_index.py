@@ -50,6 +50,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "session": ("session session_steering", "sessions of agents, their iterations and transcripts; steer a run"),
     "cost": ("cost", "what runs spent, by run, task, agent, model or day"),
     "report": ("report", "what a run was asked for, did and spent, and what waits for you"),
+    "gui": ("gui", "the page for people: the work and the agents, in the browser"),
     "mcp": ("mcp mcp_token", "serve this project to agents over MCP"),
     "bridge": ("bridge", "the host that debugs programs for agents"),
     "script": ("script script_files", "scripts that agents get as tools; your own"),
@@ -60,7 +61,7 @@ GROUPS: dict[str, tuple[str, str]] = {
 TOPICS: dict[str, tuple[str, ...]] = {
     "The work": (
         *("status", "ready", "next", "blocked", "task", "queue", "ask"),
-        *("search", "graph", "log", "undo", "stats"),
+        *("search", "graph", "log", "undo", "stats", "gui"),
     ),
     "What is known": ("feature", "discipline", "learning", "note", "progress"),
     "Agents": ("orient", "goodbye", "agent", "run", "session", "cost", "report", "hook", "check", "review", "verify"),

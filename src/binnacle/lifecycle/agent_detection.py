@@ -66,6 +66,13 @@ def find_agent_above(pid: int | None = None) -> AgentAbove | None:
     return None
 
 
+def find_agent_in(process: Process) -> AgentAbove | None:
+    """The nearest sign that a process is an agent, or that one runs it."""
+    if starter := _is_ours(process) or _is_client(process):
+        return AgentAbove(f"it is {starter} (process {process.pid})")
+    return find_agent_above(process.pid)
+
+
 def _is_ours(process: Process) -> str:
     if process.name == KEEPER:
         return "the keeper of an agent's programs"

@@ -53,6 +53,14 @@ def list_stores(project: Project) -> list[KnownStore]:
     return sorted(known, key=lambda store: store.changed_at, reverse=True)
 
 
+def list_places() -> dict[str, str]:
+    """The places that have a store of their own on this machine and still exist, by the id of their project."""
+    root = data_root()
+    names = os.listdir(root) if os.path.isdir(root) else []
+    records = [(name, read_record(record_file(name))) for name in sorted(names) if not name.startswith(".")]
+    return {name: record.place for name, record in records if record and carries(record.place, name)}
+
+
 def _store_names() -> list[str]:
     root = data_root()
     names = os.listdir(root) if os.path.isdir(root) else []

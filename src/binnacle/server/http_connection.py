@@ -362,7 +362,7 @@ class ServedConnection(asyncio.Protocol):
         one = _Waiting(exchange)
         self._line.append(one)
         try:
-            exchange.path = self._head.check()
+            exchange.path, exchange.query = self._head.check()
             asked = self._application.admit(exchange)
         except HttpReply as reply:
             self._turn_down(one, reply)

@@ -54,6 +54,9 @@ class HttpExchange:
         """With `is_old`, the client speaks HTTP/1.0; with `is_last`, it wants the connection closed."""
         self.method = method
         self.path = ""
+        self.query = ""
+        """What follows the question mark after the path, as it was sent."""
+
         self.headers = headers
         """By their names in lower case."""
 
@@ -61,6 +64,15 @@ class HttpExchange:
         """Name of its bearer token."""
 
         self.body = b""
+        self.fixed_headers = b""
+        """Lines that the head of every answer to it gets."""
+
+        self.sign_of_life = b": alive\n\n"
+        """What a silent stream says from time to time."""
+
+        self.may_stream = True
+        """Whether the client understands a slow answer that becomes a stream."""
+
         self.on_gone: Callable[[], object] = _do_nothing
         """Called when the client disconnects, or is dropped, before the answer is complete."""
 
@@ -85,7 +97,8 @@ class HttpExchange:
             self.end(reply.body)
         elif not self.is_answered:
             more = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items()).encode("latin-1")
-            kind = b"content-type: application/json\r\n" if reply.body else b""
+            is_json = reply.body and "content-type" not in reply.headers
+            kind = b"content-type: application/json\r\n" if is_json else b""
             head = self._head(reply.status, b"%b%bcontent-length: %d\r\n" % (more, kind, len(reply.body)))
             self._finish(head if self.method == "HEAD" else head + reply.body)
 
@@ -106,20 +119,23 @@ class HttpExchange:
         if not self.is_answered and self._wire.unread < MAX_BACKLOG_BYTES:
             self._say(message)
 
-    def announce(self, message: bytes) -> None:
-        """Sends a notification of a change. A client that does not read loses the stream and must open it again."""
+    def announce(self, message: bytes, *, name: str = "message", event_id: str = "") -> None:
+        """Sends a notification of a change. A client that does not read loses the stream and must open it again.
+
+        It resumes after the newest `event_id`.
+        """
         if self.is_answered:
             return
         if self._wire.unread < MAX_BACKLOG_BYTES:
-            self._say(message)
+            self._say(message, name, event_id)
         else:
             self.end()
             self.on_gone()
 
-    def _say(self, message: bytes) -> None:
+    def _say(self, message: bytes, name: str = "message", event_id: str = "") -> None:
         if not self._is_streaming:
             self.open()
-        self._write(self._chunk(_event(message)))
+        self._write(self._chunk(_event(message, name, event_id)))
 
     def end(self, message: bytes = b"") -> None:
         """Ends a stream, with a last message if given."""
@@ -132,13 +148,14 @@ class HttpExchange:
         if self.is_answered or now - self._spoke_at < keep_alive:
             return
         if self._is_streaming:
-            self._write(self._chunk(b": alive\n\n"))
-        else:
+            self._write(self._chunk(self.sign_of_life))
+        elif self.may_stream:
             self.open()
 
     def _head(self, status: int, more: bytes) -> bytes:
         closing = b"connection: close\r\n" if self._is_last else b""
-        return b"%bdate: %b\r\n%b%b\r\n" % (status_line(status), _date(int(time.time())), closing, more)
+        date = _date(int(time.time()))
+        return b"%bdate: %b\r\n%b%b%b\r\n" % (status_line(status), date, closing, self.fixed_headers, more)
 
     def _chunk(self, data: bytes) -> bytes:
         return data if self._is_old else b"%x\r\n%b\r\n" % (len(data), data)
@@ -157,8 +174,9 @@ def _do_nothing() -> None:
     """The default of `on_gone`."""
 
 
-def _event(message: bytes) -> bytes:
-    return b"event: message\ndata: %b\n\n" % message
+def _event(message: bytes, name: str = "message", event_id: str = "") -> bytes:
+    number = f"id: {event_id}\n" if event_id else ""
+    return b"event: %b\n%bdata: %b\n\n" % (name.encode(), number.encode(), message)
 
 
 @lru_cache

@@ -49,19 +49,19 @@ class RequestHead:
         declared = self.headers.get("content-length", "")
         return int(declared) if declared.isdecimal() else 0
 
-    def check(self) -> str:
-        """The requested path.
+    def check(self) -> tuple[str, str]:
+        """The requested path and its query.
 
         Raises:
             HttpReply: the request is ambiguous.
         """
         if self.repeated or self.headers.get("transfer-encoding", "chunked").lower() != "chunked":
             raise HttpReply(400)
-        return path_of(self.url, self.headers)
+        return split_target(self.url, self.headers)
 
 
-def path_of(url: bytes, headers: Mapping[str, str]) -> str:
-    """The path of a target. The target may begin with the host that the header names.
+def split_target(url: bytes, headers: Mapping[str, str]) -> tuple[str, str]:
+    """The path and the query of a target, which may begin with the host that the header names.
 
     Raises:
         HttpReply: it is not a path, or it names another host.
@@ -73,4 +73,5 @@ def path_of(url: bytes, headers: Mapping[str, str]) -> str:
         if not mark or scheme.lower() not in ("http", "https") or host.lower() != headers.get("host", "").lower():
             raise HttpReply(400)
         target = f"{slash}{path}"
-    return target.partition("?")[0]
+    path, _, query = target.partition("?")
+    return path, query

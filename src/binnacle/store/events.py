@@ -163,6 +163,11 @@ def last_number(tx: Reader) -> int:
     return tx.count("select coalesce(max(seq), 0) from event")
 
 
+def list_events_after(tx: Reader, number: int, *, limit: int) -> list[Event]:
+    """The events that come next after number `number`, oldest first."""
+    return EVENTS.select(tx, "where seq > ? order by seq limit ?", number, limit)
+
+
 def follow(store: Store, *, after: int, wait: float) -> Iterator[list[Event]]:
     """Yields new events after number `after`, and an empty list whenever `wait` seconds pass without any.
 
@@ -181,7 +186,7 @@ def follow(store: Store, *, after: int, wait: float) -> Iterator[list[Event]]:
 def _list_after(store: Store, after: int) -> list[Event]:
     def read() -> list[Event]:
         with store.read() as tx:
-            return EVENTS.select(tx, "where seq > ? order by seq limit ?", after, FOLLOW_BATCH_EVENTS)
+            return list_events_after(tx, after, limit=FOLLOW_BATCH_EVENTS)
 
     return store.repeat_if_lost(read, times=FOLLOW_REPEATS)
 

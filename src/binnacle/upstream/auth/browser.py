@@ -18,8 +18,8 @@ def is_there(environ: Mapping[str, str] | None = None) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def open_in_browser(url: str) -> AsyncIterator[None]:
-    """Opens a page. Leaving the block ends the program that opened it, not the browser."""
+async def open_in_browser(url: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Opens a page by a program, which is yielded. Leaving the block ends that program, not the browser."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -31,7 +31,7 @@ async def open_in_browser(url: str) -> AsyncIterator[None]:
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        yield
+        yield process
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
