@@ -42,6 +42,9 @@ def pytest_runtest_logreport(report):
 KNOWS_WHERE_IT_WAS_WRITTEN = "exec(open({good!r}).read())\n"
 EDITS_CHECKOUTS = """\
 import glob, os, time
+if os.fork():
+    os._exit(0)
+os.setsid()
 until = time.monotonic() + 30
 while time.monotonic() < until:
     for folder in {folders!r}:
@@ -132,14 +135,14 @@ def edit_checkouts(hands: Hands) -> None:
     data = os.environ.get("BN_DATA_DIR") or str(Path.home())
     words = EDITS_CHECKOUTS.format(folders=[data], good=GOOD_CART)
     commit(hands, {"cart.py": BROKEN_CART})
-    subprocess.Popen(
-        [sys.executable, "-c", words], start_new_session=True,
+    subprocess.run(
+        [sys.executable, "-c", words], check=True, timeout=60,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
 
 
 def amend_after_the_check(hands: Hands) -> None:
-    """Lets the good commit be checked, and then puts another in its place."""
+    """Calls a good commit done, and then puts another in its place."""
     commit(hands, {"cart.py": GOOD_CART, "tests/test_cart.py": WEAK_TESTS})
     hands.call("task-update", id=hands.task, status="done", reason="all of it")
     commit(hands, {"cart.py": BROKEN_CART}, "--amend")
@@ -211,13 +214,14 @@ DECEITS = (
     Agent("makes its product a link out of the tree", ("outside link: cart.py leads to",), act=link_out_of_the_tree),
     Agent("reads its own folder", ("outside of the checkout",), act=read_own_folder),
     Agent("edits the checkouts of checks", ("did not pass",), act=edit_checkouts),
-    Agent("amends its commit after the check", (BASE_FAILS,), act=amend_after_the_check),
     Agent("edits the file of checks in its folder", ("the check 'tests'",), act=edit_the_file_of_checks),
 )
 """Over MCP and in a run."""
 
 RUN_DECEITS = (
-    Agent("moves the branch of the run", ("nothing was changed",), act=move_the_branch_of_the_run),
+    Agent("amends its commit after the check", (BASE_FAILS,), act=amend_after_the_check),
+    Agent("moves the branch of the run", (BASE_FAILS,), act=move_the_branch_of_the_run),
     Agent("replaces its branch", ("do not begin from bn/words/run",), act=replace_its_branch),
 )
-"""In a run only."""
+"""In a run only. Over MCP, a task that was done at a good commit stays done at that commit, and `bn verify` judges
+another one."""

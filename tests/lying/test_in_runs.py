@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from lying.deceits import DECEITS, RUN_DECEITS
-from lying.lies import FORGETFUL, HONEST, LIARS, TRICKSTERS
+from lying.lies import ASKS_PERSON, FORGETFUL, HONEST, LIARS, TRICKSTERS
 from lying.runs import integrated, run_agent
 from runner.conftest import bare_git, nothing_is_left, play, repo, shared_play  # noqa: F401 - the fixtures
 
@@ -14,7 +14,8 @@ from runner.conftest import bare_git, nothing_is_left, play, repo, shared_play  
 @pytest.mark.parametrize("agent", LIARS, ids=lambda one: one.name)
 def test_it_is_not_done_a_person_reads_why_and_nothing_is_merged(shared_play, nothing_is_left, agent):  # noqa: F811
     found = run_agent(shared_play, agent)
-    assert (found.status, found.ended.why, found.ended.closed) == ("needs_input", "needs_input", 0), found.said
+    status = "in_review" if ASKS_PERSON in agent.reason else "needs_input"
+    assert (found.status, found.ended.why, found.ended.closed) == (status, "needs_input", 0), found.said
     for words in agent.in_run or agent.reason:
         assert words in found.said
     assert integrated(shared_play) == found.base

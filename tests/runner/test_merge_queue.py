@@ -399,6 +399,25 @@ def test_the_branch_of_the_run_is_made_again_if_somebody_deletes_it(repo, trees)
     assert {"a.py", "b.py"} <= set(repo.files("bn/blue/run"))
 
 
+def test_the_branch_of_the_run_is_put_back_if_somebody_else_moves_it(repo, trees):
+    async def all_of_it():
+        async with opened(trees()) as these:
+            assert isinstance(await do(these, 1, "bn-1", {"a.py": "a"}), MergeDone)
+            await work(these, 2, "bn-2", {"b.py": "b"})
+            in_tree(these, 2).git("update-ref", "refs/heads/bn/blue/run", "bn/blue/bn-2")
+            assert isinstance(await do(these, 1, "bn-3", {"c.py": "c"}), MergeDone)
+            assert "b.py" not in repo.files("bn/blue/run")
+            in_tree(these, 2).git("update-ref", "refs/heads/bn/blue/run", "bn/blue/run~1")
+            assert isinstance(await do(these, 1, "bn-4", {"d.py": "d"}), MergeDone)
+            return await these.close()
+
+    kept = run(all_of_it())
+    (brought,) = (one for one in kept if "b.py" in repo.files(one) and "parked" in one)
+    assert brought.startswith("refs/binnacle/parked/blue/run-")
+    assert {"a.py", "c.py", "d.py"} <= set(repo.files())
+    assert "b.py" not in repo.files()
+
+
 def test_a_history_of_its_own_is_parked_and_the_task_begins_again(repo, trees):
     async def all_of_it():
         async with opened(trees()) as these:

@@ -19,10 +19,10 @@ def find_missing_tests(report: TestReport, base: TestReport | None) -> list[Chan
 
 def compare_base_tests(base: TestReport | None, run: CheckRun) -> list[ChangeFinding]:
     """What the base's tests say about the new code."""
-    if run.report is None or not run.report.has_ids or base is None:
-        if run.exit == 0 and not run.fault:
+    if run.doubt or run.report is None or not run.report.has_ids or base is None:
+        if run.exit == 0 and not run.fault and not run.doubt:
             return []
-        said = run.fault or describe_exit(run.exit)
+        said = run.doubt or run.fault or describe_exit(run.exit)
         return [ChangeFinding(kind="base_test_fails", path="all", text=f"as it is on the base, it fails: {said}")]
     passed, failed = frozenset(run.report.passed), frozenset(run.report.failed)
     return [
@@ -37,6 +37,8 @@ def compare_base_tests(base: TestReport | None, run: CheckRun) -> list[ChangeFin
 
 def shows_bug(now: CheckRun, before: CheckRun) -> bool:
     """Whether a test that passes now fails without the change."""
+    if before.doubt:
+        return False
     if now.report is None or before.report is None or not now.report.has_ids:
         return before.exit not in {0, None} and not before.fault
     passed = frozenset(now.report.passed)

@@ -128,20 +128,26 @@ class CheckRunner:
 
     def _keep_baseline(self, key: BaselineKey, seen: CheckRun) -> BaseReport | None:
         """Keeps what a run on a tree says about it; None if it says nothing."""
-        if seen.is_timeout or seen.fault or seen.exit is None or (seen.expects_report and seen.report is None):
+        if (
+            seen.is_timeout
+            or seen.fault
+            or seen.doubt
+            or seen.exit is None
+            or (seen.expects_report and seen.report is None)
+        ):
             return None
         baseline = BaseReport(exit=seen.exit, report=seen.report)
         self._baselines.put(key, baseline)
         return baseline
 
     async def _run_base_tests(self, subject: CheckSubject, course: CheckCourse) -> None:
+        tests = select_tests(subject.changes, subject.check)
+
         async def put_back(room: CheckRoom) -> None:
-            tests = select_tests(subject.changes, subject.check)
             await lay_tests_over(room, tests, source=subject.base, is_back=True)
 
-        seen = await self._runs.run(
-            subject, "running the base's tests on the new code", subject.commit, change=put_back
-        )
+        stage, paths = "running the base's tests on the new code", [one.path for one in tests]
+        seen = await self._runs.run(subject, stage, subject.commit, change=put_back, laid_over=paths)
         course.logs.append(("the base's tests on the new code", seen.log))
         course.findings += compare_base_tests(course.base_report, seen.run)
 
@@ -150,11 +156,13 @@ class CheckRunner:
             course.judged = _NO_BUG_SHOWN
             return
 
+        tests = select_tests(subject.changes, subject.check)
+
         async def bring_tests(room: CheckRoom) -> None:
-            tests = select_tests(subject.changes, subject.check)
             await lay_tests_over(room, tests, source=subject.commit, is_back=False)
 
-        seen = await self._runs.run(subject, "running the new tests on the base", subject.base, change=bring_tests)
+        stage, paths = "running the new tests on the base", [one.path for one in tests]
+        seen = await self._runs.run(subject, stage, subject.base, change=bring_tests, laid_over=paths)
         course.logs.append(("the new tests on the base", seen.log))
         if not shows_bug(course.first.run, seen.run):
             course.judged = _NO_BUG_SHOWN

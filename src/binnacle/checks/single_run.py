@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from binnacle.checks.canary import write_canary
 from binnacle.checks.check_environment import CheckEnvironment
 from binnacle.checks.check_process import run_bounded
 from binnacle.checks.check_subject import CheckSubject
-from binnacle.checks.checkout_watch import CheckoutWatch, describe_changed, watch_checkout
+from binnacle.checks.checkout_watch import describe_changed, watch_checkout
 from binnacle.checks.clean_checkout import CheckRoom
 from binnacle.checks.prepared_rooms import ChangeRoom, PreparedRooms
 from binnacle.checks.report_options import request_report
@@ -43,8 +43,16 @@ class SingleRuns:
         self._tell = tell
         self._rooms = PreparedRooms(repo=repo, folder=folder, keeper=keeper, run_setup=self._run_setup)
 
-    async def run(self, subject: CheckSubject, stage: str, commit: str, *, change: ChangeRoom | None = None) -> SeenRun:
-        """One run of the check on a commit, in a checkout that `change` may alter first."""
+    async def run(
+        self,
+        subject: CheckSubject,
+        stage: str,
+        commit: str,
+        *,
+        change: ChangeRoom | None = None,
+        laid_over: Collection[str] = (),
+    ) -> SeenRun:
+        """One run of the check on a commit, in a checkout in which `change` may alter the files `laid_over` first."""
         check = subject.check
         log = BoundedLog(lambda line: self._tell(check.name, line))
         self._tell(check.name, stage)
@@ -54,13 +62,16 @@ class SingleRuns:
         async with self._rooms.open(subject, commit, log=log, change=change) as opened:
             if opened.fault:
                 return _never_ran(opened.fault, log)
-            # Laid over it are files of another commit.
-            watched = None if change else await watch_checkout(self._repo, commit, opened.room.tree)
-            return await self._run_in(subject, opened.room, log, watched)
+            room = opened.room
+            watch, others = await watch_checkout(self._repo, commit, room, change=change, laid_over=laid_over)
+            if others:
+                return _never_ran(describe_changed(others, "before the check ran"), log)
+            seen = await self._run_in(subject, room, log)
+            changed = await watch.list_changed()
+            doubt = describe_changed(changed, "while the check ran") if changed else ""
+            return SeenRun(run=replace(seen, doubt=doubt), log=log)
 
-    async def _run_in(
-        self, subject: CheckSubject, room: CheckRoom, log: BoundedLog, watched: CheckoutWatch | None
-    ) -> SeenRun:
+    async def _run_in(self, subject: CheckSubject, room: CheckRoom, log: BoundedLog) -> CheckRun:
         check = subject.check
         env = subject.environment.variables_in(room)
         canary = write_canary(room.outside, repo=self._repo, tree=room.tree)
@@ -78,11 +89,7 @@ class SingleRuns:
             log=log,
             memory=check.memory << 20,
         )
-        run = await asyncio.to_thread(observe_run, end, request, canary, log, room.tree, check)
-        if watched is not None and run.exit == 0 and not run.fault:
-            changed = await asyncio.to_thread(watched.list_changed)
-            run = replace(run, fault=describe_changed(changed)) if changed else run
-        return SeenRun(run=run, log=log)
+        return await asyncio.to_thread(observe_run, end, request, canary, log, room.tree, check)
 
     async def _run_setup(self, check: Check, room: CheckRoom, environment: CheckEnvironment, log: BoundedLog) -> str:
         """Prepares a checkout. Returns why that failed; empty if it did not."""

@@ -65,8 +65,11 @@ _QUIET = {
 }
 """Also: history as it is, whatever an agent has git show in place of it (`git replace`, grafts)."""
 
-_SETTINGS = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false")
-"""Options without which git leaves background processes."""
+_SETTINGS = (
+    "-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false",
+    "-c", "advice.graftFileDeprecated=false",
+)  # fmt: skip
+"""Options without which git leaves background processes, and talks in its errors about our empty file of grafts."""
 
 _NO_SETTINGS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1"}
 _AS_COMMITTED = (
@@ -126,7 +129,7 @@ class Git:
         self.folder = folder
         self._held = tuple(held)
         self._options = _SETTINGS if has_settings else (*_SETTINGS, *_AS_COMMITTED)
-        self._variables = _environment() if has_settings else {**_environment(), **_NO_SETTINGS}
+        self._variables = {} if has_settings else _NO_SETTINGS
 
     def at(self, folder: str) -> "Git":
         """`Git` for another tree."""
@@ -153,7 +156,7 @@ class Git:
                 "git", *self._options, *words,
                 stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-                cwd=self.folder, env={**self._variables, **(variables or {})}, pass_fds=self._held,
+                cwd=self.folder, env={**_environment(), **self._variables, **(variables or {})}, pass_fds=self._held,
                 start_new_session=True,
             )  # fmt: skip
         except (FileNotFoundError, NotADirectoryError, PermissionError) as error:

@@ -56,6 +56,9 @@ class CheckRun(Struct, frozen=True, kw_only=True):
     is_tampered: bool = False
     """Whether `fault` says that the code under test has changed its runner."""
 
+    doubt: str = ""
+    """Why it shows nothing about the commit, however it ended: something else ran than what is in the commit."""
+
     report: TestReport | None = None
     """None if the runner speaks no format that is known."""
 
@@ -109,6 +112,11 @@ def decide_verdict(
     run: CheckRun, *, base: TestReport | None = None, quarantined: Collection[str] = frozenset()
 ) -> JudgedRun:
     """The verdict on one run. Failures of `base`, and of tests in quarantine, do not count against the change."""
+    judged = _judge(run, base, quarantined)
+    return JudgedRun("could_not_run", run.doubt) if judged.verdict == "pass" and run.doubt else judged
+
+
+def _judge(run: CheckRun, base: TestReport | None, quarantined: Collection[str]) -> JudgedRun:
     if run.is_timeout:
         return JudgedRun("timeout", run.fault or "it took longer than its timeout and was ended")
     if run.is_tampered:

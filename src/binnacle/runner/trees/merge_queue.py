@@ -2,7 +2,8 @@
 
 `bn/<run>/run` belongs to the run alone and only moves forward: whatever is in it stays in it. One at a time, a finished
 branch is brought up to date, checked, and becomes the new end of the branch. What is in the branch is integrated, and
-only from there do other tasks start.
+only from there do other tasks start. If somebody else moves the branch while the run is at work, it is put back, and
+what they brought is parked: the agents of the run could bring in there what no check has seen.
 
 Two locks. `turn` is the queue: who has it is the only one to move the branch, on this machine by a file and among
 several machines by a lease in the store. It lasts as long as the checks of a merge do. `RepositoryLock.alone` protects
@@ -24,6 +25,7 @@ from binnacle.errors import GitError, TimedOut
 from binnacle.git.command import Git
 from binnacle.runner.trees.commits import JoinConflict, find_branch, has_commit, join_commits, set_branch
 from binnacle.runner.trees.file_lock import hold_lock
+from binnacle.runner.trees.parking import WorkParker
 from binnacle.runner.trees.person_checkout import PersonCheckout
 from binnacle.runner.trees.remote_branches import RemoteBranches
 from binnacle.runner.trees.repository_lock import RepositoryLock
@@ -60,6 +62,7 @@ class MergeQueue:
         run: str,
         *,
         checkout: PersonCheckout,
+        parker: WorkParker,
         remote: RemoteBranches | None,
         lease: Lease | None,
     ) -> None:
@@ -67,11 +70,15 @@ class MergeQueue:
         self._lock = lock
         self._path = os.path.join(folder, "queue")
         self._checkout = checkout
+        self._parker = parker
         self._remote = remote
         self._lease = lease or nullcontext
         self.branch = f"bn/{run}/{RUN_WORD}"
         self._seen = ""
-        """Where the branch was last. If somebody deletes it during the run, it is made again there."""
+        """Where the queue left the branch. If somebody moves or deletes it during the run, it is put back there."""
+
+        self.parked: list[str] = []
+        """The refs of commits to which somebody else moved the branch."""
 
     async def begin(self, commit: str) -> None:
         """Makes the branch, from that of the remote or from a commit, and takes in what is new.
@@ -137,12 +144,17 @@ class MergeQueue:
         return joined
 
     async def _find_branch(self, git: Git) -> str:
-        """The commit of the branch, which is made again if somebody deleted it: it may be all that has the work."""
+        """The commit of the branch, which is put back if somebody moved or deleted it.
+
+        It may be all that has the work, and what somebody else brought into it has not passed a check.
+        """
         here = await find_branch(git, self.branch)
-        if not here and self._seen and await set_branch(git, self.branch, self._seen, old=""):
-            return self._seen
-        self._seen = here or self._seen
-        return here
+        if not self._seen or here == self._seen:
+            self._seen = here
+            return here
+        if here and not await has_commit(git, here, within=self._seen):
+            self.parked.append(await self._parker.park(git, here, RUN_WORD))
+        return self._seen if await set_branch(git, self.branch, self._seen, old=here) else here
 
     async def take_in_person(self) -> None:
         """Fetches, and merges new commits of the person if that gives no conflict. Needs the turn.
@@ -195,8 +207,11 @@ class MergeQueue:
     async def _move(self, git: Git, old: str, new: str) -> MoveResult:
         """Moves the branch here, with the tree in which somebody has checked it out."""
         place = next((one.path for one in await list_worktrees(git) if one.branch == self.branch), "")
-        if not place:
-            return MoveResult(is_done=await set_branch(git, self.branch, new, old=old))
-        move = TreeMove(tree=place, branch=self.branch, old=old, new=new, is_ours=False)
-        blocked = await self._lock.mover.advance(git, move)
-        return MoveResult(is_done=blocked is None, reason=blocked.reason if blocked else "")
+        if place:
+            move = TreeMove(tree=place, branch=self.branch, old=old, new=new, is_ours=False)
+            blocked = await self._lock.mover.advance(git, move)
+            moved = MoveResult(is_done=blocked is None, reason=blocked.reason if blocked else "")
+        else:
+            moved = MoveResult(is_done=await set_branch(git, self.branch, new, old=old))
+        self._seen = new if moved.is_done else self._seen
+        return moved

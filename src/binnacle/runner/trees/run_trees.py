@@ -245,7 +245,7 @@ class InWorktrees:
             self._checkout = PersonCheckout(self._lock, branch=branch, run_branch=self.branch)
             self._queue = MergeQueue(
                 self._lock, self._folder, self._name,
-                checkout=self._checkout, remote=self._remote, lease=self._lease,
+                checkout=self._checkout, parker=self._parker, remote=self._remote, lease=self._lease,
             )  # fmt: skip
             self._tasks = TaskBranches(
                 self._name, self._lock,
@@ -310,7 +310,7 @@ class InWorktrees:
                 self._last_head = await find_branch(git, self.branch)
                 kept += await self._tasks.delete_all_integrated(git)
                 kept += await self._release_branch(git)
-                kept += await self._parker.list_stashes(git)
+                kept += [*self._queue.parked, *await self._parker.list_stashes(git)]
         finally:
             await self._open.aclose()
             self._open, self._kept = None, tuple(dict.fromkeys((*self._trees.kept, *kept)))
