@@ -12,7 +12,7 @@ VSIX_SOURCES := $(wildcard $(EDITOR)/src/*.ts $(EDITOR)/src/*/*.ts $(EDITOR)/*.j
 	src/binnacle/bridge/debug/in_program/binnacle_stop_at_failures.py
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format page test-all test-portable mutants adapters vsix bench docs picture \
+.PHONY: help install demo test check format test-all test-portable mutants adapters vsix page bench docs picture \
 	snapshots lock clean
 
 help:  ## show the targets
@@ -95,13 +95,13 @@ $(EDITOR)/node_modules/.installed: $(EDITOR)/package.json
 
 PAGE := page
 
-page: install $(PAGE)/node_modules/.installed  ## build the page of bn gui into the package: its types, scripts and styles
+page: install $(PAGE)/node_modules/.installed  ## build the page of bn gui, with the types of what it asks the server
 	@$(BIN)/python -m binnacle.web.typescript_types --write
-	@cd $(PAGE) && node build.mjs
+	@cd $(PAGE) && npm run --silent types && npm run --silent build
 
 $(PAGE)/node_modules/.installed: $(PAGE)/package.json
 	@command -v npm >/dev/null || { echo "the page is built with npm; install Node 20 or newer"; exit 1; }
-	@cd $(PAGE) && npm install --ignore-scripts --no-package-lock --no-audit --no-fund --loglevel=error
+	@cd $(PAGE) && npm install --no-package-lock --no-audit --no-fund --loglevel=error
 	@touch $@
 
 bench: install  ## measure against peers and floors, a quarter of an hour, and write docs/performance.md

@@ -161,7 +161,7 @@ def test_stats_count_everything(bn):
     bn.add("One", "-f", "auth", "-p", "0")
     stats = bn("stats")
     assert stats["open_by_priority"] == {"critical": 1}
-    assert stats["features"] == [{"feature": "auth", "open": 1, "done": 0}]
+    assert stats["features"] == [{"feature": "auth", "open": 1, "done": 0, "proof": {}}]
     assert "critical 1" in bn.human("stats")
 
 

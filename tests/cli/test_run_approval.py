@@ -14,6 +14,9 @@ from runner.repositories import Repository
 
 PLAYER = Path(__file__).parents[1] / "runner" / "player.py"
 
+ONLY_SAID = 3
+"""The exit code of a run whose work is done and not proven."""
+
 LONG = "\n".join(f"line {number} of the file, with some words to wrap" for number in range(1, 201)) + "\n"
 
 
@@ -68,7 +71,7 @@ def test_a_change_is_shown_as_a_diff_with_every_key(repo, columns):
     ]  # fmt: skip
     assert "may the agent do this?" in " ".join(" ".join(rows).split())
     terminal.press("y")
-    assert terminal.end() == 0
+    assert terminal.end() == ONLY_SAID
     assert answers(repo) == ["True"]
 
 
@@ -98,7 +101,7 @@ def test_what_is_larger_than_the_screen_is_cut_with_a_notice_and_a_key_shows_all
     rows = terminal.wait_until(has_keys)
     assert "\n".join(terminal.emulated.shown()).count("line 100 of") == 1
     terminal.press("y")
-    assert terminal.end() == 0
+    assert terminal.end() == ONLY_SAID
 
 
 def test_always_answers_the_same_command_once_for_the_run(repo):
@@ -109,7 +112,7 @@ def test_always_answers_the_same_command_once_for_the_run(repo):
     terminal.wait_for("allowed (person, always)")
     terminal.wait_for("$ rm x")
     terminal.press("n")
-    assert terminal.end() == 0
+    assert terminal.end() == ONLY_SAID
     assert answers(repo) == ["True", "True", "False"]
 
 
@@ -130,7 +133,7 @@ def test_a_resized_window_has_one_question_and_nothing_of_the_old_one(repo, size
         assert shown.count("+rest = 0") == (0 if rows == 10 else 1)
     assert "\n".join(terminal.emulated.shown()).count("is at work") == 1, "what is above the footer stays"
     terminal.press("y")
-    assert terminal.end() == 0
+    assert terminal.end() == ONLY_SAID
     assert "y yes" not in terminal.screen()
 
 
@@ -145,7 +148,7 @@ def test_wide_characters_stay_inside_the_window(repo, columns):
     terminal.wait_until(is_drawn_for(columns - 7))
     assert "\n".join(terminal.emulated.shown()).count("y yes") == 1
     terminal.press("y")
-    assert terminal.end() == 0
+    assert terminal.end() == ONLY_SAID
 
 
 def test_hostile_text_reaches_no_terminal(repo):
@@ -161,7 +164,7 @@ def test_hostile_text_reaches_no_terminal(repo):
         terminal.wait_until(has_keys)  # the emulated terminal fails at what it does not know
         terminal.press("y")
         terminal.wait_for("allowed (person)")
-    assert terminal.end() == 0
+    assert terminal.end() == ONLY_SAID
     for character in ("\x07", "\x9b", "\x7f", "\u202e", "\u2066", "\u200b"):
         assert character not in terminal.shown
 

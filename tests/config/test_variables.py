@@ -15,6 +15,7 @@ NOT_FOR_THE_SERVER = {
     "BN_WORKSPACE": "set for scripts",
     "BN_INPUT_": "set for scripts",
     "BN_INPUT_SOME_ID": "set for scripts",
+    "BN_PAGER": "for what people read",
     "BN_OUTPUT": "how answers look to a person; the server sets it for the commands it runs",
     "BN_RUN_TIMEOUT": "a constant",
 }

@@ -44,11 +44,11 @@ MODULES = {
         "config.clients.provider_variables", "processes.tcp_owner", "lifecycle.loopback_peer", "store.opening",
         "store.engines.postgres",
         # a machine, in the answers of `bn agent`, which programs read
-        "cli.commands.agent", "tools.shell_agent",
+        "app.registered_agents", "cli.commands.agent", "web.api.agents", "tools.shell_agent",
     ),
     "upstream": (
         "upstream*", "app*", "bridge*", "cli*", "config*", "errors", "plan*", "project*", "runner*", "server*",
-        "serving*", "sessions*", "tools*", "wire.mcp", "work.feature", "store.features",
+        "serving*", "sessions*", "tools*", "web*", "wire.mcp", "work.feature", "store.features",
         # the kind of blocker in reports, which agents pass
         "work.report",
     ),

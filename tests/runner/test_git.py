@@ -46,10 +46,10 @@ def test_a_folder_that_is_not_there_is_said(tmp_path):
         run(Git(str(tmp_path / "nowhere")).root())
 
 
-def test_git_that_is_not_installed_is_said(repo, git, monkeypatch):
+def test_git_that_is_not_installed_is_said(repo, monkeypatch):
     monkeypatch.setenv("PATH", str(repo.path))
     with pytest.raises(GitError, match="not installed"):
-        run(git.root())
+        run(Git(str(repo.path)).root())
 
 
 def test_branch_and_head(repo, git):

@@ -63,8 +63,13 @@ class TestVariables:
     def test_so_is_what_decides_in_a_run(self):
         text = made("Work.\n\n## Mine\n\n{{task}}", everything())
         assert re.findall("^## .*", text, re.MULTILINE) == [
-            *("## Mine", "## Earlier attempts", "## Answers to questions", "## What was asked for"),
-            *("## A conflict to resolve first", "## Where you work and what you may do", "## Also"),
+            *("## Mine", "## Earlier attempts", "## Answers to questions", "## What reviewers ask you to change"),
+            *(
+                "## What was asked for",
+                "## A conflict to resolve first",
+                "## Where you work and what you may do",
+                "## Also",
+            ),
         ]
         assert text.count("Build the login form") == 1
 

@@ -33,7 +33,7 @@ class OpenPage:
         )
         self._runner = asyncio.Runner()
 
-    def __call__(self, name: str, **asked: Any) -> Any:
+    def __call__(self, name: str, /, **asked: Any) -> Any:
         """What an endpoint answers, as the page gets it: JSON values."""
         endpoint = load_all()[name]
         arguments = msgspec.convert(asked, endpoint.asked)
@@ -41,7 +41,7 @@ class OpenPage:
         assert isinstance(answer, endpoint.answer)
         return msgspec.json.decode(msgspec.json.encode(answer))
 
-    def fails(self, name: str, **asked: Any) -> BinnacleError:
+    def fails(self, name: str, /, **asked: Any) -> BinnacleError:
         """The error of an endpoint that must refuse."""
         with pytest.raises(BinnacleError) as refused:
             self(name, **asked)

@@ -5,6 +5,7 @@ does not count: an agent can write it, and would have a program run as the perso
 """
 
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from typing import IO
 
 from binnacle.config.child_environment import for_person
+from binnacle.config.directories import cache_dir
+from binnacle.config.private_files import make_private_folder
 from binnacle.errors import GitError, InvalidInput
 from binnacle.lifecycle.foreground import ForegroundProgram
 
@@ -71,7 +74,8 @@ def edited_text(text: str) -> Generator[str]:
     Raises:
         InvalidInput: the editor failed.
     """
-    folder = tempfile.mkdtemp(prefix="bn-review-")
+    folder = os.path.join(cache_dir(), "comments", secrets.token_hex(4))
+    make_private_folder(folder)
     file = os.path.join(folder, "COMMENT.md")
     is_kept = False
     try:
@@ -125,7 +129,6 @@ def run_difftool(repo: str, before: str, commit: str, paths: Sequence[str]) -> i
 
 
 def _write_line(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(f"{text}\n")
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,7 +18,7 @@ from binnacle.upstream.configuration.server_config import ConfigProblem
 from binnacle.upstream.configuration.server_overview import ConfiguredServer
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.listing.missing_tools import owners_of
-from binnacle.upstream.server_status import ServerStatus, describe_state
+from binnacle.upstream.server_status import ServerState, ServerStatus, describe_state
 from binnacle.upstream.supervisor import SupervisedServer
 from binnacle.upstream.toolsets.prefixed import OfferedTool
 from binnacle.upstream.toolsets.tool_names import display_name
@@ -40,11 +40,15 @@ Advance = Callable[[int, str], None]
 """Called with the number of servers that are done, and what the others wait for."""
 
 
+CheckedState = ServerState | Literal["broken"]
+"""`broken`: something is wrong with its entry, so that it was not tried."""
+
+
 class ServerCheckup(Struct, frozen=True, omit_defaults=True):
     """How a server stands, field by field as it is printed."""
 
     name: str
-    state: str
+    state: CheckedState
     connect_ms: float | None = None
     pin: str | None = None
     reason: str = ""

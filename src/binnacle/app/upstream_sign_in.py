@@ -23,6 +23,22 @@ def sign_in(
     open_browser: bool,
     device: bool,
 ) -> str:
+    """The same as `wait_for_login`, for a command."""
+    work = wait_for_login(
+        config, repo, show=show, read_redirect=read_redirect, open_browser=open_browser, device=device
+    )
+    return asyncio.run(work)
+
+
+async def wait_for_login(
+    config: ServerConfig,
+    repo: str,
+    *,
+    show: Show,
+    read_redirect: ReadRedirect | None = None,
+    open_browser: bool = False,
+    device: bool = False,
+) -> str:
     """Signs a person in to a server of the project in `repo`. Returns where the login is kept.
 
     Raises:
@@ -32,32 +48,29 @@ def sign_in(
     if not is_allowed(config, repo):
         raise Refused(f"{config.name} is not trusted", hint=f"look at it with: bn trust server:{config.name}")
     secrets = open_secrets()
-
-    async def work() -> None:
-        async with new_session() as http:
-            await upstream_auth.login(
-                config,
-                secrets=secrets,
-                http=http,
-                show=show,
-                read_redirect=read_redirect,
-                open_browser=open_browser,
-                device=device,
-            )
-
-    asyncio.run(work())
+    async with new_session() as http:
+        await upstream_auth.login(
+            config,
+            secrets=secrets,
+            http=http,
+            show=show,
+            read_redirect=read_redirect,
+            open_browser=open_browser,
+            device=device,
+        )
     _notify_running_servers()
     return secrets.where
 
 
 def sign_out(config: ServerConfig) -> SignedOut:
+    """The same as `end_login`, for a command."""
+    return asyncio.run(end_login(config))
+
+
+async def end_login(config: ServerConfig) -> SignedOut:
     """Revokes the login of a server where that is possible, and forgets it."""
-
-    async def work() -> SignedOut:
-        async with new_session() as http:
-            return await upstream_auth.logout(config, secrets=open_secrets(), http=http)
-
-    done = asyncio.run(work())
+    async with new_session() as http:
+        done = await upstream_auth.logout(config, secrets=open_secrets(), http=http)
     _notify_running_servers()
     return done
 

@@ -12,6 +12,7 @@ from binnacle.upstream.configuration.server_config import ConfigProblem, describ
 
 if TYPE_CHECKING:
     from binnacle.serving.upstream_connections import UpstreamConnections
+    from binnacle.upstream.supervisor import SupervisedServer
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +53,11 @@ class SharedUpstreams:
 
             self._made = UpstreamConnections(self._project, flags=self.flags)
         return self._made
+
+    def find_live(self, name: str) -> "SupervisedServer | None":
+        """The server of that name, if a session uses it now."""
+        servers = self._made.servers if self._made is not None else ()
+        return next((one for one in servers if one.config.name == name), None)
 
     def problems(self) -> tuple[ConfigProblem, ...]:
         """Problems in the configuration of the servers."""

@@ -16,6 +16,7 @@ from binnacle.upstream.configuration.server_trust import is_allowed
 from binnacle.upstream.gateway import Gateway
 from binnacle.upstream.pool import ServerPool
 from binnacle.upstream.redaction import Redactor
+from binnacle.upstream.supervisor import SupervisedServer
 from binnacle.upstream.transports.stdio import StdioTransport
 from binnacle.upstream.transports.transport import Receive, Transport
 
@@ -98,6 +99,11 @@ class UpstreamConnections:
 
             self._http = new_session()
         return self._http
+
+    @property
+    def servers(self) -> list[SupervisedServer]:
+        """The servers that sessions use now."""
+        return self._pool.servers
 
     async def aclose(self) -> None:
         await asyncio.gather(*(one.aclose() for _, one in self._authorizers.values()))

@@ -29,6 +29,11 @@ class ServerPool:
         server.listeners.append(on_change)
         return server
 
+    @property
+    def servers(self) -> list[SupervisedServer]:
+        """The servers in use."""
+        return list(self._servers.values())
+
     async def give_back(self, server: SupervisedServer, on_change: OnChange) -> None:
         server.listeners.remove(on_change)
         if not server.listeners:

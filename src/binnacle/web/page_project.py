@@ -5,6 +5,7 @@ from typing import Self, TypeVar
 
 from binnacle.project.project import Project
 from binnacle.project.store_opening import open_store
+from binnacle.serving.shared_upstreams import SharedUpstreams
 from binnacle.store.transaction import Reader, Writer
 from binnacle.tools.caller import Caller
 from binnacle.tools.work.access import StoreAccess
@@ -23,6 +24,9 @@ class PageProject:
         self.key = key
         self.workspace = workspace
         self.is_readonly = is_readonly
+        self.shared_upstreams: SharedUpstreams | None = None
+        """The upstream servers of the sessions that this process serves, if it serves the project over MCP."""
+
         self._session = Session(actor=Actor(person, "human"), repo=project.repo, cwd=workspace)
         # Always from a thread, as if the store were a server: reading thousands of tasks would hold up everything
         # else that the event loop serves.

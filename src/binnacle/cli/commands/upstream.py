@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from binnacle.cli.command import READS, CommandAnswer, Group, arg
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen, printable
-from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
+from binnacle.errors import NotFound, Refused
 from binnacle.store.features import get_discipline, list_disciplines
 from binnacle.upstream.configuration.server_config import ConfigProblem
 
@@ -35,15 +35,15 @@ def find_server(found: "ServersOverview", name: str, context: Context | None = N
         NotFound: there is none, and no file that might have it is broken.
         ConfigError: a file cannot be read.
     """
-    if name in found.servers:
-        return found.servers[name]
-    for problem in found.problems:
-        if not problem.server:
-            raise ConfigError(f"{problem.where}: {problem.message}", hint=problem.hint)
-    hint = did_you_mean(name, list(found.servers)) or "bn upstream list names them; bn upstream add adds one"
-    if context is not None and (disciplines := _bringing(context, name)):
-        hint = f"it belongs to a discipline; add: --discipline {' or '.join(disciplines)}"
-    raise NotFound(f"no server is called {name!r}", hint=hint)
+    from binnacle.upstream.configuration import server_overview
+
+    try:
+        return server_overview.find_server(found, name)
+    except NotFound as error:
+        if context is not None and (disciplines := _bringing(context, name)):
+            hint = f"it belongs to a discipline; add: --discipline {' or '.join(disciplines)}"
+            raise NotFound(error.message, hint=hint) from error
+        raise
 
 
 def _bringing(context: Context, name: str) -> list[str]:

@@ -10,8 +10,7 @@ from binnacle.cli.commands.upstream import DISCIPLINE, NAME, UPSTREAM, find_serv
 from binnacle.cli.context import Context
 from binnacle.cli.paging import limit_arg
 from binnacle.cli.screen import Screen, printable
-from binnacle.errors import InvalidInput, NotFound, UsageError, did_you_mean
-from binnacle.upstream.configuration.config_paths import log_file, upstream_folder
+from binnacle.errors import UsageError
 
 if TYPE_CHECKING:
     from binnacle.upstream.listing.pins import PinChange
@@ -63,16 +62,11 @@ def _show_log(answer: ServerLogAnswer, screen: Screen) -> None:
     needs=READS,
 )
 def logs(context: Context, args: Namespace) -> ServerLogAnswer:
-    from binnacle.config.rolling_file import last_lines
+    from binnacle.app.upstream_history import read_log
 
     server = find_server(look_around(context, args.discipline), args.name, context)
-    if server.config is not None and server.config.transport != "stdio":
-        raise InvalidInput(
-            f"{args.name} is no local command: what it writes is kept where it runs",
-            hint=f"bn upstream doctor {args.name} shows its state",
-        )
-    path = log_file(context.project.data_dir, args.name)
-    return ServerLogAnswer(name=args.name, file=path, lines=last_lines(path, args.limit))
+    found = read_log(context.project, server, lines=args.limit)
+    return ServerLogAnswer(name=args.name, file=found.file, lines=found.lines)
 
 
 def _show_accepted(answer: AcceptedToolsAnswer, screen: Screen) -> None:
@@ -95,19 +89,15 @@ def _show_accepted(answer: AcceptedToolsAnswer, screen: Screen) -> None:
     needs=by_person("accept changed tools"),
 )
 def accept(context: Context, args: Namespace) -> AcceptedToolsAnswer:
-    from binnacle.upstream.listing.pins import Pins
-
     refuse_agents(context, "accept changed tools", f"bn upstream accept {args.name}")
-    pins = Pins(upstream_folder(context.project.data_dir))
-    pending = pins.pending(args.name)
-    if not pending:
+    from binnacle.app.upstream_history import accept_tools, find_changed_tools
+
+    if not find_changed_tools(context.project, args.name):
         find_server(look_around(context), args.name)
-    shown = [change for change in pending if args.tool in (None, change.tool)]
-    if args.tool is not None and not shown:
-        hint = did_you_mean(args.tool, [change.tool for change in pending]) or "nothing of it waits to be accepted"
-        raise NotFound(f"{args.name} has no changed tool {args.tool!r}", hint=hint)
+    shown = find_changed_tools(context.project, args.name, args.tool)
     changes = [ChangedToolAnswer(kind=one.kind, tool=one.tool, was=one.was, diff=one.diff()) for one in shown]
-    accepted = pins.accept(args.name, args.tool, shown=shown) if shown and _confirmed(args, shown) else []
+    is_accepted = shown and _confirmed(args, shown)
+    accepted = accept_tools(context.project, args.name, args.tool, shown=shown) if is_accepted else []
     return AcceptedToolsAnswer(name=args.name, accepted=accepted, changes=changes)
 
 

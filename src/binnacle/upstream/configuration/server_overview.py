@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from binnacle.config.trust import TrustItem
+from binnacle.errors import ConfigError, NotFound, did_you_mean
 from binnacle.upstream.configuration.config_paths import lists_folder
 from binnacle.upstream.configuration.server_config import ConfigProblem, ConfigSource, ServerConfig
 from binnacle.upstream.configuration.server_entry import ServerEntry, build_server
@@ -73,6 +74,22 @@ def read_overview(
         also = (problem for problem in written.problems if problem.server == name)
         servers[name] = ConfiguredServer(entry, config, (*also, *problems))
     return ServersOverview(servers, tuple(problem for problem in written.problems if problem.server not in servers))
+
+
+def find_server(found: ServersOverview, name: str) -> ConfiguredServer:
+    """The server of that name, as it was written.
+
+    Raises:
+        NotFound: there is none, and no file that might have it is broken.
+        ConfigError: a file cannot be read.
+    """
+    if name in found.servers:
+        return found.servers[name]
+    for problem in found.problems:
+        if not problem.server:
+            raise ConfigError(f"{problem.where}: {problem.message}", hint=problem.hint)
+    hint = did_you_mean(name, list(found.servers)) or "bn upstream list names them; bn upstream add adds one"
+    raise NotFound(f"no server is called {name!r}", hint=hint)
 
 
 def row(server: ConfiguredServer, repo: str, *, data_dir: str = "") -> ServerRow:

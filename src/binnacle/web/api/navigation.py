@@ -1,0 +1,43 @@
+"""How much there is in each view of a project."""
+
+from msgspec import Struct
+
+from binnacle.store.transaction import Reader
+from binnacle.web.endpoints import NoArguments, reads
+from binnacle.web.page_project import PageProject
+
+_COUNTS = """
+    select
+    (select count(*) from attention where answered_at is null),
+    (select count(*) from task where status not in ('done', 'cancelled')),
+    (select count(*) from run where status = 'active'),
+    (select count(*) from review where status = 'open'),
+    (select count(*) from agent where ended_at is null)
+"""
+
+
+class ViewCounts(Struct, frozen=True, kw_only=True):
+    """What the navigation shows beside the names of views."""
+
+    needs_you: int
+    open_tasks: int
+    runs: int
+    """Runs that have not ended."""
+
+    reviews: int
+    """Changes that wait for somebody."""
+
+    agents: int
+    """Agents that are registered."""
+
+
+@reads("view_counts")
+async def read_view_counts(project: PageProject, asked: NoArguments) -> ViewCounts:  # noqa: ARG001
+    return await project.read(_count)
+
+
+def _count(tx: Reader) -> ViewCounts:
+    row = tx.row(_COUNTS)
+    assert row is not None
+    needs_you, open_tasks, runs, reviews, agents = (int(number) for number in row)
+    return ViewCounts(needs_you=needs_you, open_tasks=open_tasks, runs=runs, reviews=reviews, agents=agents)
