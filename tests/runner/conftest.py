@@ -31,7 +31,8 @@ def play(tmp_path, monkeypatch) -> Play:
     monkeypatch.setenv("BN_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.delenv("BN_AGENT_ID", raising=False)
-    monkeypatch.setattr("binnacle.runner.attempt.BACKOFF_SECONDS", (0.1,))
+    for module in ("attempt", "agent_reviews"):
+        monkeypatch.setattr(f"binnacle.runner.{module}.BACKOFF_SECONDS", (0.1,))
     return Play(Runs(Repository.new(tmp_path / "repo", {"readme.md": "words\n"}), tmp_path), tmp_path / "play")
 
 

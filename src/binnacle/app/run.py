@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -15,16 +16,18 @@ from binnacle.app.prompt_templates import with_template
 from binnacle.config.child_environment import for_agent
 from binnacle.config.clients.run_start import leave_out_binnacle
 from binnacle.config.clients.session_server import free_server_name
+from binnacle.config.private_files import make_private_folder
 from binnacle.errors import Refused
 from binnacle.git.command import Git
 from binnacle.plan.prompt_data import RunSituation
+from binnacle.plan.recipe import matching
 from binnacle.plan.recipe_limits import limits_of
 from binnacle.plan.recipe_loader import load_recipe
 from binnacle.plan.session_files import bn_command
 from binnacle.processes.keeper import Keeper
 from binnacle.project.check_file import find_trusted_checks
 from binnacle.project.project import Project
-from binnacle.project.session_locks import hold_run_lock, hold_session_lock
+from binnacle.project.session_locks import hold_run_lock, hold_session_lock, is_abandoned
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.project.workspace import workspace_of
@@ -51,15 +54,21 @@ from binnacle.server.http_listener import bind, serve_http
 from binnacle.server.http_routes import HttpRoutes
 from binnacle.server.mcp_over_http import McpOverHttp
 from binnacle.serving.shared_upstreams import SharedUpstreams
-from binnacle.sessions.planning import PlanWithRecipe, keep_plan, make_plan, session_folder
-from binnacle.sessions.run_sessions import RECIPE, RunSessions, open_run, reset_run
+from binnacle.sessions.planning import PlanWithRecipe, join_session, keep_plan, make_plan, session_folder
+from binnacle.sessions.run_sessions import RECIPE, RunSessions, open_run, place_of, reset_run
 from binnacle.sessions.session_request import SessionRequest
+from binnacle.store import sessions
+from binnacle.store.reviewer_sessions import REVIEW_RECIPE
 from binnacle.tools.tool_search import FINDERS
 from binnacle.wire import acp
+from binnacle.work.actor import SYSTEM
 from binnacle.work.session import SessionTerms
 
 PERSON_CHANGES_FILE = "person-changes.json"
 """A file of a session: what the person had changed before its run began in their folder."""
+
+REVIEWERS_FOLDER = "reviewers"
+"""The folder, among the data of a project, in which agents that review have an empty folder each."""
 
 BN_RUN_TIMEOUT_SECONDS = 120.0
 """Seconds that a `bn` command of an agent may take."""
@@ -155,7 +164,9 @@ async def run(
         keeper = await stack.enter_async_context(Keeper())
         asking = PermissionRequests(store, inbox, at_terminal=person, within=wanted.permission_wait, tell=tell)
         context = RunContext(
-            options=_options(wanted, opened, cwd, services.server, checks, has_trees=bool(trees.branch)),
+            options=_options(
+                wanted, opened, cwd, services.server, checks, place=place_of(project), has_trees=bool(trees.branch)
+            ),
             services=services,
             store=store,
             hooks=HookRunner(keeper, find_hooks(project.repo), repo=project.repo),
@@ -166,6 +177,7 @@ async def run(
             decide=by_policy(
                 wanted.approve, own=services.own_tools, person=asking.ask, is_check=AllowedCommands(checks).has
             ),
+            decide_review=by_policy("none", own=services.own_tools),
             confirm=confirm,
             spent=RunSpending(),
             pending=[],
@@ -217,14 +229,26 @@ def _without_binnacle(agent: AgentCommand, cwd: str, server: str) -> AgentComman
 
 
 def _options(
-    wanted: RunRequest, opened: RunSessions, cwd: str, server: str, checks: tuple[str, ...], *, has_trees: bool
+    wanted: RunRequest,
+    opened: RunSessions,
+    cwd: str,
+    server: str,
+    checks: tuple[str, ...],
+    *,
+    place: str,
+    has_trees: bool,
 ) -> RunOptions:
     agent = _without_binnacle(wanted.agent, cwd, server)
     others = {who: (_without_binnacle(one, cwd, server), recipe) for who, one, recipe in wanted.agents}
 
     def choose(stage: Stage, discipline: str | None) -> AgentChoice:
-        """By the stage, else by the discipline, else the agent of the run. A recipe is for attempts at tasks."""
+        """By the stage, else by the discipline, else the agent of the run. A recipe is for attempts at tasks.
+
+        Reviewers have that of their stage.
+        """
         recipe = others.get(discipline or "", (agent, ""))[1] or opened.terms.recipe
+        if stage == "review":
+            recipe = _review_recipe(wanted)
         for who in (stage if stage != "do" else "", discipline or "", stage):
             if who in others:
                 return AgentChoice(others[who][0], recipe)
@@ -232,6 +256,7 @@ def _options(
 
     return RunOptions(
         name=wanted.name,
+        place=place,
         agent=agent,
         recipe=opened.terms.recipe,
         choose=choose,
@@ -309,9 +334,16 @@ class _RunServices:
         """The name of the session's server in agents."""
 
         catalog = catalog_of(project)
-        names = {opened.terms.recipe, PLANNING_RECIPE, *(recipe for _, _, recipe in wanted.agents if recipe)}
+        reviews = _review_recipe(wanted)
+        names = {opened.terms.recipe, PLANNING_RECIPE, reviews, *(one for _, _, one in wanted.agents if one)}
         self._first = {name: limits_of(load_recipe(name, catalog, repo=project.repo)) for name in names}
         """The recipes as they were when the run began: its agents can change the files."""
+
+        if matching((rule.name for rule in self._first[reviews].tools), ("review_verdict",)) is None:
+            hint = f"name one with review_verdict, or leave it out for {REVIEW_RECIPE}"
+            raise Refused(f"the recipe {reviews!r} of the stage review has no tool for a verdict", hint=hint)
+        self._reviewers: set[str] = set()
+        """The sessions of agents that review. They are not told what the run was asked for, only their change."""
 
         self._made: dict[str, PlanWithRecipe] = {}
         """The latest plan of each session."""
@@ -348,6 +380,26 @@ class _RunServices:
         )
         return acp.StdioMcpServer(name=self.server, command=bn_command(), args=words, env=env)
 
+    @asynccontextmanager
+    async def open_reviewer(self, session: str) -> AsyncIterator[str]:
+        folder = os.path.join(self._project.data_dir, REVIEWERS_FOLDER, session)
+        with hold_session_lock(self._project, session):
+            self._secrets[session] = await retry_during_outage(lambda: self._join(session))
+            self._cwds[session] = self._project.repo
+            self._reviewers.add(session)
+            await asyncio.to_thread(_remove_abandoned, self._project)
+            await asyncio.to_thread(make_private_folder, folder)
+            try:
+                yield folder
+            finally:
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    def _join(self, session: str) -> str:
+        """Registers the agent of a session, and returns the secret of it."""
+        with open_store(self._project) as store, store.write(by=SYSTEM) as tx:
+            join_session(tx, session, name=self._wanted.name)
+            return sessions.issue_secret(tx, session)
+
     async def prompt(
         self, session: str, terms: SessionTerms, *, iteration: int, more: str, situation: RunSituation | None
     ) -> str:
@@ -357,14 +409,16 @@ class _RunServices:
         self, session: str, terms: SessionTerms, iteration: int, more: str, situation: RunSituation | None
     ) -> str:
         project, wanted, catalog = self._project, self._wanted, catalog_of(self._project)
-        extra = "\n\n".join(part for part in (wanted.extra, more) if part)
+        is_reviewer = session in self._reviewers
+        said, asked = ("", "") if is_reviewer else (self._said, wanted.extra)
+        extra = "\n\n".join(part for part in (asked, more) if part)
         with open_store(project) as store, store.read() as tx:
             made = make_plan(
-                tx, project, catalog, terms, session=session, said=self._said, extra=extra, run=situation,
+                tx, project, catalog, terms, session=session, said=said, extra=extra, run=situation,
                 first=self._first.get(terms.recipe),
             )  # fmt: skip
             plan = made.plan
-            if wanted.template is not None and terms.recipe != PLANNING_RECIPE:
+            if wanted.template is not None and terms.recipe != PLANNING_RECIPE and not is_reviewer:
                 values = TemplateValues(run=wanted.name, session=session, iteration=iteration)
                 plan = with_template(
                     tx, project, catalog, wanted.template, made.recipe, plan, values, extra=extra, run=situation
@@ -400,6 +454,19 @@ class _RunServices:
 
     async def aclose(self) -> None:
         await self._upstreams.aclose()
+
+
+def _review_recipe(wanted: RunRequest) -> str:
+    """The recipe of agents that review."""
+    return next((one for who, _, one in reversed(wanted.agents) if who == "review" and one), REVIEW_RECIPE)
+
+
+def _remove_abandoned(project: Project) -> None:
+    """Removes the folders of reviewers whose run was killed."""
+    folder = os.path.join(project.data_dir, REVIEWERS_FOLDER)
+    for session in os.listdir(folder) if os.path.isdir(folder) else ():
+        if is_abandoned(project, session):
+            shutil.rmtree(os.path.join(folder, session), ignore_errors=True)
 
 
 @asynccontextmanager

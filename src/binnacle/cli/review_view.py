@@ -27,6 +27,8 @@ def show_review(found: ShownReview, screen: Screen) -> None:
         _show_subject(found, review, screen)
     if found.waits_for:
         screen.line(f"waits for {' and '.join(found.waits_for)}{_reasons(review)}")
+        if review is not None and review.handed_over:
+            screen.line(visible(review.handed_over))
     elif review is not None and review.status != "open":
         screen.line(f"the review is over: {review.status}")
     _show_findings(found, screen)

@@ -113,6 +113,7 @@ def _started(event: run_events.RunStarted) -> Styled:
 
 def _iteration(event: run_events.IterationStarted) -> Styled:
     what = ", ".join(filter(None, ("planning", event.plans))) if event.is_planning else f"iteration {event.number}"
+    what = f"review, agent {event.reviewer}" if event.reviewer else what
     task = f": {event.task}" if event.task else ""
     return f"── {what}{' resumes' if event.goes_on else ''}{task}", "bold"
 
@@ -169,6 +170,22 @@ def _review_opened(event: run_events.ReviewOpened) -> Styled:
     who = {"agent": "an agent", "person": "you", "both": "an agent, and then you"}.get(event.require, "somebody")
     why = f" ({'; '.join(event.reasons)})" if event.reasons else ""
     return f"{event.task} waits for {who} to review commit {event.commit[:10]}{why}", "magenta"
+
+
+def _review_judged(event: run_events.ReviewJudged) -> Styled:
+    count = ""
+    if event.reviewers > 1:
+        count = f" ({event.accepted} of {event.reviewers} agents accept it, {event.refused} ask for changes)"
+    said = event.message.strip().partition("\n")[0]
+    why = f": {said}" if said else ""
+    if event.decision == "accept":
+        return f"{event.task} was accepted by an agent{count}{why}", "green"
+    return f"an agent asks for changes of {event.task}{count}{why}", "yellow"
+
+
+def _reviewer_failed(event: run_events.ReviewerFailed) -> Styled:
+    reason = event.reason.partition("\n")[0]
+    return f"no verdict on {event.task} ({event.outcome}): {reason}", "yellow"
 
 
 def _review_settled(event: run_events.ReviewSettled) -> Styled:
@@ -238,6 +255,8 @@ _SAID: dict[type[RunEvent], Callable[[Any], Styled]] = {
     run_events.CheckEnded: _check_ended,
     run_events.RegressionFound: _regression,
     run_events.ReviewOpened: _review_opened,
+    run_events.ReviewJudged: _review_judged,
+    run_events.ReviewerFailed: _reviewer_failed,
     run_events.ReviewSettled: _review_settled,
     run_events.BranchMerged: _merged,
     run_events.WorkerWaiting: _waiting,

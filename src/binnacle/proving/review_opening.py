@@ -43,7 +43,14 @@ class AttemptReview(NamedTuple):
     @property
     def waits_for_agents(self) -> bool:
         """Whether agents have to look at it next."""
-        return self.waits and self.review.need.needs_agents and not self.acceptance.agents
+        is_theirs = self.review.need.needs_agents and not self.review.handed_over
+        return self.waits and is_theirs and not self.acceptance.agents
+
+    @property
+    def waits_for_person(self) -> bool:
+        """Whether a person has to look at it next. Where agents have to as well, they look first."""
+        is_theirs = bool(self.review.need.needs_person or self.review.handed_over)
+        return self.waits and is_theirs and not self.waits_for_agents and not self.acceptance.people
 
 
 def open_proven(tx: Writer, found: TaskProof, *, session: str | None = None, run: str | None = None) -> Review:
@@ -79,6 +86,12 @@ def read_attempt_review(tx: Reader, review_id: str) -> AttemptReview:
     review = reviews.get(tx, review_id)
     acceptance = reviews.find_acceptance(tx, review.task_id, review.tree, reviewers=review.reviewers)
     return AttemptReview(review, acceptance, tuple(review_remarks.list_for_agent(tx, review.task_id)))
+
+
+def list_for_agents(tx: Reader, run: str) -> list[Review]:
+    """The reviews of a run that agents have to make, oldest first."""
+    found = reviews.list_open_of_run(tx, run)
+    return [one for one in found if read_attempt_review(tx, one.id).waits_for_agents]
 
 
 def list_accepted(tx: Reader, run: str) -> list[Review]:

@@ -22,6 +22,7 @@ SUMMARY_MISSING = "write the summary of this iteration with {tool}: what was don
 STATUS_MISSING = (
     "your task is still in progress; set it to done with {tool} if all of it is done, or else say there why not"
 )
+VERDICT_MISSING = "give your verdict on the change with {tool}; nothing else that you say counts"
 REPORT_MISSING = "report how the work on your task ended with {tool}, or with the tool for another outcome"
 HOOK_OUTPUT_INTRODUCTION = (
     "After this iteration a check of the project reported the following. Fix it; start no other task.\n\n"
@@ -75,7 +76,7 @@ class AgentTurns:
                 return
 
     async def _run_hooks(self) -> str:
-        if self._order.stage == "plan":
+        if not self._order.has_hooks:
             return ""
         return await self._context.run_hooks("post_iteration", self._worker, iteration=self._order.number)
 
@@ -125,6 +126,8 @@ class AgentTurns:
         store, session, task = self._context.store, self._worker.session, self._order.task
         tools = self._context.services.tool_names(session)
         missing = []
+        if self._order.has_verdict is not None and not await self._order.has_verdict() and "review_verdict" in tools:
+            missing.append(VERDICT_MISSING.format(tool=tools["review_verdict"]))
         if task and not await store.is_reported(session, task):
             if "report_done" in tools:
                 missing.append(REPORT_MISSING.format(tool=tools["report_done"]))

@@ -4,7 +4,7 @@ Both happen in one transaction: a kill leaves either an attempt whose commit is 
 """
 
 from binnacle.proving.change_prover import TaskProof
-from binnacle.proving.review_opening import AttemptReview, describe_review, put_up_attempt, read_attempt_review
+from binnacle.proving.review_opening import describe_review, put_up_attempt, read_attempt_review
 from binnacle.store import attempts, done_requests, reviewed_attempts
 from binnacle.store.transaction import Writer
 from binnacle.work.review import Review
@@ -15,13 +15,7 @@ def put_up(tx: Writer, found: TaskProof, *, run: str, session: str, number: int)
     """Puts the change of an attempt up, and settles the attempt. Its task waits, and nobody holds it."""
     review = put_up_attempt(tx, found, run=run, session=session)
     done_requests.note_in_review(tx, found.task.id, describe_review(review))
-    if waits_for_person(read_attempt_review(tx, review.id)):
+    if read_attempt_review(tx, review.id).waits_for_person:
         reviewed_attempts.ask_person(tx, review)
     task = attempts.settle(tx, session, number, "review", describe_review(review), max_attempts=0)
     return review, task
-
-
-def waits_for_person(found: AttemptReview) -> bool:
-    """Whether a person has to look at a change next. Where agents have to as well, they look first."""
-    need = found.review.need
-    return found.waits and need.needs_person and not found.waits_for_agents and not found.acceptance.people

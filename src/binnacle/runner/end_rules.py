@@ -90,9 +90,13 @@ class TaskCounts(Struct, frozen=True, kw_only=True):
         return self.done + self.cancelled
 
 
-def default_iterations(tasks: int, max_attempts: int) -> int:
-    """The most iterations of a run with so many tasks, if its budget does not say."""
-    return tasks * max_attempts + SPARE_ITERATIONS
+def default_iterations(tasks: int, max_attempts: int, *, reviewers: int = 0) -> int:
+    """The most iterations of a run with so many tasks, if its budget does not say.
+
+    `reviewers` is how many agents look at one change. One more of them may fail.
+    """
+    reviews = reviewers + 1 if reviewers else 0
+    return tasks * max_attempts * (1 + reviews) + SPARE_ITERATIONS
 
 
 def count_failures(tasks: Sequence[str], *, has_worked: bool) -> int:

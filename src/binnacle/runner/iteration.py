@@ -69,6 +69,7 @@ async def iterate(context: RunContext, worker: Worker, order: IterationOrder) ->
             goes_on=order.goes_on,
             task=order.task,
             is_planning=order.stage == "plan",
+            reviewer=order.reviewer,
             plans=order.plans,
         )
     )
@@ -111,7 +112,7 @@ async def _run_agent(
     The server it uses outlives it.
     """
     agent_command = order.choice.agent
-    if order.stage != "plan" and (said := await context.run_hooks("pre_iteration", worker, iteration=order.number)):
+    if order.has_hooks and (said := await context.run_hooks("pre_iteration", worker, iteration=order.number)):
         context.pending.append(said)
     more = _extra_text(context, order)
     prompt = await context.services.prompt(

@@ -29,5 +29,16 @@ class IterationOrder(NamedTuple):
     plans: str = ""
     """Of a planner, its part, if there are several."""
 
+    reviewer: int = 0
+    """Of a reviewer, which of those of the change it is."""
+
+    has_verdict: Callable[[], Awaitable[bool]] | None = None
+    """Of a reviewer, whether it has given its verdict."""
+
     find_missing: Callable[[], Awaitable[str]] | None = None
     """Finds out what is missing before the task is done, once the agent calls it done; empty if nothing is."""
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether the hooks of iterations run: they are about the work, which planners and reviewers do not do."""
+        return self.stage not in ("plan", "review")

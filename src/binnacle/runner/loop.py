@@ -29,6 +29,8 @@ What happens at the same time:
     turns. An attempt counts against the budget from its start, so that together they do not exceed it.
   - `TaskWatch` polls for changed tasks and for what waits for a person, reports both and runs their hooks. Its lock
     makes the end wait until such a hook has finished.
+  - Agents review changes, one after another in the place of a worker that is free (`agent_reviews`). A review has one
+    runner on all machines.
   - A person pauses, sends messages or stops through `RunControl`, at the terminal of the run or from elsewhere
     (`RunInbox`, which the caller owns). A stop interrupts turns; a second does not wait.
 
@@ -50,6 +52,7 @@ from msgspec.structs import replace
 from binnacle.errors import BinnacleError, HookFailed
 from binnacle.runner import run_events
 from binnacle.runner.accepted_merges import AcceptedMerges
+from binnacle.runner.agent_reviews import AgentReviews
 from binnacle.runner.attempt import Attempt, AttemptResult
 from binnacle.runner.budget import check_budget
 from binnacle.runner.end_rules import (
@@ -72,6 +75,7 @@ from binnacle.runner.trees.run_trees import RunTrees
 from binnacle.store.attempts import ClaimedAttempt
 from binnacle.work.planning_steps import SpecChange
 from binnacle.work.review import Review
+from binnacle.work.review_policy import count_reviewers
 
 TREE_HINT = "fix what it says, then: bn run --resume"
 INTERRUPTED = EndReason("interrupted", "the run was stopped", "resume it with: bn run --resume")
@@ -104,8 +108,8 @@ class RunLoop:
         self._busy: set[int] = set()
         """The numbers of the workers that make an attempt."""
 
-        self._merging: set[int] = set()
-        """Those that merge what was accepted."""
+        self._lending: set[int] = set()
+        """Those in whose place something accepted is merged, or agents review a change."""
 
         self._idle = 0
         """Attempts in a row that led to nothing."""
@@ -117,9 +121,12 @@ class RunLoop:
         """Whether an agent has ended an attempt by itself."""
 
         self._accepted = AcceptedMerges(context, trees, self._home)
+        self._sync = SpendingSync(context, self._ids)
+        self._reviews = AgentReviews(
+            context, trees, workers[0], find_stop=self._find_end, on_session=self._sync.count_here
+        )
         self._verification = RunVerification(context, self._home)
         self._freed = asyncio.Event()
-        self._sync = SpendingSync(context, self._ids)
         self._watch = TaskWatch(context, self._home, self._ids, on_hook_failed=self._end_with_error)
 
     async def run(self) -> run_events.RunEnded:
@@ -181,26 +188,29 @@ class RunLoop:
     async def _set_default_limit(self) -> None:
         """Limits the iterations of a run without such a budget by the number of its tasks."""
         counts = await self._context.store.count_tasks(self._ids)
+        reviewers = count_reviewers(await self._context.store.read(lambda tx: tx.outlook.find_reviews()))
         self._context.spent.default_iterations = self._context.spent.iterations_before + default_iterations(
-            counts.left, self._context.options.max_attempts
+            counts.left, self._context.options.max_attempts, reviewers=reviewers
         )
 
     async def _work(self, group: asyncio.TaskGroup) -> None:
         """Starts attempts until there is a reason to end."""
         with self._ending_with_errors():
+            await self._reviews.end_others()
             await self._merge_all()
             left = list(self._workers)  # one of them may have to resume an attempt, although nothing is ready
             while self._end_reason is None:
                 await self._context.control.wait_to_go_on()
                 if not left:
                     await self._start_merge(group)
+                    await self._start_review(group)
                 started = [await self._start_attempt(group, worker) for worker in left or self._free_workers()[:1]]
                 left = []
                 if not any(started):
                     await self._wait_or_end()
 
     def _free_workers(self) -> list[Worker]:
-        return [worker for worker in self._workers if worker.number not in self._busy | self._merging]
+        return [worker for worker in self._workers if worker.number not in self._busy | self._lending]
 
     async def _start_merge(self, group: asyncio.TaskGroup) -> None:
         """Starts to merge an accepted change, if there is one and a worker is free."""
@@ -208,7 +218,7 @@ class RunLoop:
         if not free or self._context.control.is_stopped or (review := await self._accepted.find_next()) is None:
             return
         self._accepted.take(review)
-        self._merging.add(free[0].number)
+        self._lending.add(free[0].number)
         group.create_task(self._merge(free[0], review))
 
     async def _merge_all(self) -> None:
@@ -223,7 +233,24 @@ class RunLoop:
                 await self._accepted.merge(worker, review)
                 self._idle = 0
             finally:
-                self._merging.discard(worker.number)
+                self._lending.discard(worker.number)
+                self._freed.set()
+
+    async def _start_review(self, group: asyncio.TaskGroup) -> None:
+        """Starts to let agents review a change, if one waits for them and a worker is free."""
+        free = self._free_workers()
+        if not free or self._find_end() or (review := await self._reviews.take_next()) is None:
+            return
+        self._lending.add(free[0].number)
+        group.create_task(self._review(free[0], review))
+
+    async def _review(self, worker: Worker, review: Review) -> None:
+        with self._ending_with_errors():
+            try:
+                if (reason := await self._reviews.make(worker, review)) is not None:
+                    self._end_with(reason)
+            finally:
+                self._lending.discard(worker.number)
                 self._freed.set()
 
     async def _start_attempt(self, group: asyncio.TaskGroup, worker: Worker) -> bool:
@@ -241,11 +268,11 @@ class RunLoop:
 
     async def _wait_or_end(self) -> None:
         """Waits until an attempt ends or the work changes; ends the run if there is nothing to wait for."""
-        if not self._busy and not self._merging and self._end_reason is None:
+        if not self._busy and not self._lending and self._end_reason is None:
             counts = await self._context.store.count_tasks(self._ids)
             has_checks = await self._context.store.has_checks()
             if reason := find_end_reason(counts, idle=self._idle, has_checks=has_checks):
-                if await self._accepted.find_next() is not None:
+                if await self._accepted.find_next() is not None or await self._wait_for_reviews(counts):
                     return
                 if counts.ready or counts.given_up or not await self._reopens_broken():
                     self._end_with(reason)
@@ -299,7 +326,11 @@ class RunLoop:
     def _count_iterations(self) -> None:
         """An attempt counts against the budget from its start."""
         spent = self._context.spent
-        spent.iterations = spent.iterations_before + self._finished + len(self._busy)
+        spent.iterations = spent.iterations_before + self._finished + len(self._busy) + self._reviews.iterations
+
+    def _find_end(self) -> EndReason | None:
+        """Whether nothing new may be started any more."""
+        return self._end_reason or self._find_stop()
 
     def _find_stop(self) -> EndReason | None:
         """Whether the run was stopped, or has used up its budget."""
@@ -309,6 +340,13 @@ class RunLoop:
         spent = self._context.spent
         spent.seconds = spent.seconds_before + self._sync.seconds
         return check_budget(self._context.options.budget, spent)
+
+    async def _wait_for_reviews(self, counts: TaskCounts) -> bool:
+        """Whether agents still review changes of the run. Waits a moment for those elsewhere."""
+        if not counts.in_review or not await self._reviews.are_left():
+            return False
+        await self._context.control.sleep(POLL_SECONDS)
+        return self._find_end() is None
 
     async def _wait_for_others(self, why: str) -> None:
         """Waits until the work changes: all open tasks depend on others."""
@@ -336,7 +374,7 @@ class RunLoop:
             why=reason.why,
             said=reason.said,
             hint=reason.hint,
-            iterations=self._finished,
+            iterations=self._finished + self._reviews.iterations,
             unfinished=results.unfinished,
             commits=results.commits,
             files=results.files,

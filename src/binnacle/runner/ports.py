@@ -43,6 +43,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     name: str
     """Of the run."""
 
+    place: str
+    """The machine and the checkout in which it is driven here."""
+
     agent: AgentCommand
     """The agent, unless `choose` says another."""
 
@@ -92,6 +95,12 @@ class SessionServices(Protocol):
         self, session: str, terms: SessionTerms, agent: str
     ) -> AbstractAsyncContextManager[Sequence[acp.McpServer]]:
         """Serves a session on these terms, on every transport that agents can use, until the block is left."""
+
+    def open_reviewer(self, session: str) -> AbstractAsyncContextManager[str]:
+        """Makes the session of a reviewer known, which began after the run, and an empty folder for it.
+
+        Leaving the block removes the folder with everything in it.
+        """
 
     def tool_names(self, session: str) -> Mapping[str, str]:
         """The tools of a session's newest plan: their own names, and their names in the session."""

@@ -34,6 +34,9 @@ class RunContext(NamedTuple):
     decide: AskPermission
     """Decides on agents' requests for permission."""
 
+    decide_review: AskPermission
+    """The same for agents that review: they have their tools and nothing else."""
+
     confirm: Confirm | None
     """Asks the person a question with yes or no; None if nobody is there."""
 

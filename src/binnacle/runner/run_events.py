@@ -9,7 +9,7 @@ from binnacle.runner.end_rules import EndKind
 from binnacle.work.closed_count import ClosedCount
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
 from binnacle.work.report import Question
-from binnacle.work.review import Review
+from binnacle.work.review import Review, ReviewDecision, ReviewStatus
 from binnacle.work.review_policy import ReviewRequirement
 from binnacle.work.run import AttemptOutcome, AttentionKind
 from binnacle.work.verdict import Verdict
@@ -45,6 +45,9 @@ class IterationStarted(RunEvent, frozen=True, kw_only=True, tag="iteration_start
     """The task that its session already holds."""
 
     is_planning: bool = False
+    reviewer: int = 0
+    """Which reviewer of the task's change it is; 0 if it is none."""
+
     plans: str = ""
     """What it plans, if that is not the complete specification: `part 2 of 5`."""
 
@@ -198,6 +201,37 @@ class ReviewOpened(RunEvent, frozen=True, kw_only=True, tag="review_opened"):
 
     reasons: tuple[str, ...] = ()
     round: int = 1
+
+
+class ReviewJudged(RunEvent, frozen=True, kw_only=True, tag="review_judged"):
+    """An agent gave its verdict on the change of an attempt."""
+
+    task: str
+    review: str
+    session: str
+    """The session of the reviewer."""
+
+    decision: ReviewDecision
+    message: str = ""
+    accepted: int = 0
+    refused: int = 0
+    """How many reviewers have decided how so far."""
+
+    reviewers: int = 1
+    """How many are asked. More than half of them decide."""
+
+    status: ReviewStatus
+    """The status of the review after it."""
+
+
+class ReviewerFailed(RunEvent, frozen=True, kw_only=True, tag="reviewer_failed"):
+    """An agent that was to review a change ended without a verdict."""
+
+    task: str
+    review: str
+    session: str
+    outcome: AttemptOutcome
+    reason: str = ""
 
 
 class ReviewSettled(RunEvent, frozen=True, kw_only=True, tag="review_settled"):
@@ -358,7 +392,8 @@ def describe_question(question: Question) -> str:
 
 def describe_waiting_review(review: Review) -> str:
     """A review that waits, in a line, with the command that shows it."""
-    why = f": {'; '.join(review.reasons)[:MAX_QUESTION_CHARACTERS]}" if review.reasons else ""
+    words = review.handed_over or "; ".join(review.reasons)
+    why = f": {words[:MAX_QUESTION_CHARACTERS]}" if words else ""
     commit = review.commit_id[:SHORT_COMMIT_CHARACTERS]
     return f"{review.task_id}: a review of commit {commit}{why} (bn review show {review.task_id})"
 

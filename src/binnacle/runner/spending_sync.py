@@ -23,11 +23,12 @@ class SpendingSync:
     def __init__(self, context: RunContext, session_ids: Sequence[str]) -> None:
         """`session_ids` are those of the workers here, whose spending `IterationSpending` counts."""
         self._context = context
-        self._session_ids = session_ids
+        self._session_ids = list(session_ids)
         self._elsewhere = Spending()
         self._started_at = context.control.now()
         self._saved_seconds = 0.0
         self._syncing: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()
 
     @property
     def seconds(self) -> float:
@@ -50,6 +51,19 @@ class SpendingSync:
 
     async def sync(self) -> None:
         """Saves the time, and counts what other machines took meanwhile."""
+        async with self._lock:
+            await self._sync()
+
+    async def count_here(self, session_id: str) -> None:
+        """Counts a session here from now on, like those of the workers, and no longer as one of elsewhere."""
+        async with self._lock:
+            if session_id in self._session_ids:
+                return
+            await self._sync()
+            self._session_ids.append(session_id)
+            self._elsewhere = await self._context.store.spent_elsewhere(self._session_ids)
+
+    async def _sync(self) -> None:
         store, spent = self._context.store, self._context.spent
         seconds = self.take_seconds()
         try:

@@ -16,7 +16,7 @@ A transaction is all or nothing, and it appends its changes to the event log. Ea
   `regressions` (closed tasks that no longer hold), `abandoned_work` and `lapsed_claims` (work of agents that are gone),
   `task_deletion`, `feature_merge`.
 - What has to be proven before a task is done: `task_requirements`, with `evidence`, `waivers` and `quarantine`.
-- Whose session may give a verdict on a change: `reviewer_sessions`.
+- Whose session may give a verdict on a change: `reviewer_sessions`; reviewers that a run starts: `run_reviewers`.
 - Entities, each a table and its functions: `tasks` with `task_titles`, `dependencies`, `queue`, `queue_ranks` and
   `claim_holders`, `comments`, `features` (and disciplines) with `feature_names`, `learnings`, `notes`, `sessions`,
   `agents`, `events`, `leases`, `attention` (what waits for people), `run_messages` (what people send to runs).

@@ -13,7 +13,16 @@ from typing import NamedTuple
 import msgspec
 
 from binnacle.errors import InvalidInput, NextStep, PersonNeeded, Unproven
-from binnacle.store import done_requests, questions, review_remarks, reviews, task_moves, task_requirements, tasks
+from binnacle.store import (
+    done_requests,
+    questions,
+    review_remarks,
+    reviewed_attempts,
+    reviews,
+    task_moves,
+    task_requirements,
+    tasks,
+)
 from binnacle.store.task_moves import TaskMove
 from binnacle.store.transaction import Writer
 from binnacle.work.actor import SYSTEM
@@ -173,6 +182,8 @@ def _conclude_accepted(tx: Writer, found: Review, verdict: ReviewVerdict) -> Rev
     if not acceptance.suffices(found.require):
         if verdict.is_by_person:
             reviews.note_accepted(tx, found, verdict)
+        elif found.run is not None and found.need.needs_person and not acceptance.people:
+            reviewed_attempts.ask_person(tx, found)
         return ReviewResult(found, verdict, task, warnings=(f"it still waits for {_name_missing(found, acceptance)}",))
     ended = reviews.end(tx, found, "accepted", by=acceptance.describe(), message=verdict.message[:200])
     review_remarks.settle_open(tx, found.task_id, "addressed", commit=found.commit_id)
@@ -198,7 +209,7 @@ def _close(tx: Writer, found: Review, task: Task, reason: str) -> TaskMove:
 
 
 def _name_missing(found: Review, acceptance: Acceptance) -> str:
-    agents = found.need.needs_agents and not acceptance.agents
+    agents = found.need.needs_agents and not acceptance.settles_agents
     return "agents that did not work on it" if agents else "a person"
 
 

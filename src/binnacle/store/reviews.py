@@ -135,6 +135,11 @@ def list_open(tx: Reader) -> list[Review]:
     return REVIEWS.select(tx, "where status = 'open' order by number")
 
 
+def list_open_of_run(tx: Reader, run: str) -> list[Review]:
+    """The reviews of a run that somebody has to make, oldest first."""
+    return REVIEWS.select(tx, "where run = ? and status = 'open' order by number", run)
+
+
 def list_accepted_of_run(tx: Reader, run: str) -> list[Review]:
     """The accepted reviews of a run whose tasks still wait to be closed, oldest first."""
     waiting = "task_id in (select id from task where status = 'in_review')"
@@ -163,9 +168,11 @@ def list_verdicts(tx: Reader, task_id: str, *, tree: str | None = None) -> list[
 
 def find_acceptance(tx: Reader, task_id: str, tree: str, *, reviewers: int = 1) -> Acceptance:
     """Who accepted exactly this tree of a task. At least `reviewers` agents count, or as many as were asked for it."""
-    asked = tx.row("select max(reviewers) from review where task_id = ? and tree = ?", task_id, tree)
+    asked = tx.row("select max(reviewers), max(handed_over) from review where task_id = ? and tree = ?", task_id, tree)
     wanted = max(reviewers, int(asked[0]) if asked and asked[0] else 1)
-    return review.find_acceptance(tree, list_verdicts(tx, task_id, tree=tree), reviewers=wanted)
+    verdicts = list_verdicts(tx, task_id, tree=tree)
+    is_handed_over = bool(asked and asked[1])
+    return review.find_acceptance(tree, verdicts, reviewers=wanted, is_handed_over=is_handed_over)
 
 
 def count_agents(tx: Reader, found: Review) -> VerdictCount:
@@ -297,6 +304,16 @@ def end(tx: Writer, found: Review, status: ReviewStatus, **said: object) -> Revi
     REVIEWS.update(tx, {"status": status, "ended_at": tx.now}, "id = ?", found.id)
     tx.record("review", found.id, status, {"task": found.task_id, "commit": found.commit_id, **said})
     attention.close_review(tx, found.task_id, _ANSWERS.get(status, ""))
+    return get(tx, found.id)
+
+
+def hand_over(tx: Writer, found: Review, why: str) -> Review:
+    """Notes that a person decides in place of the agents, who gave no verdict."""
+    said = clean_text(why, what="reason", limit=MAX_MESSAGE_CHARACTERS)
+    REVIEWS.update(tx, {"handed_over": said}, "id = ?", found.id)
+    tx.record(
+        "review", found.id, "handed_over", {"task": found.task_id, "commit": found.commit_id, "reason": said[:200]}
+    )
     return get(tx, found.id)
 
 

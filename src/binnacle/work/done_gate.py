@@ -295,7 +295,9 @@ def _find_review_gaps(need: ReviewNeed) -> list[Gap]:
 def _is_settled(gap: Gap, accepted: Acceptance | None) -> bool:
     """Whether those have accepted the tree who settle this."""
     return (
-        accepted is not None and gap.is_for_review and bool(accepted.people if gap.is_for_person else accepted.agents)
+        accepted is not None
+        and gap.is_for_review
+        and bool(accepted.people if gap.is_for_person else accepted.settles_agents)
     )
 
 

@@ -21,6 +21,7 @@ _SENTENCES: Mapping[tuple[str, str], str] = {
     ("review", "refuse"): "found {task}{commit} not right{said}",
     ("review", "accepted"): "accepted {task}{commit}{said}",
     ("review", "changes"): "asked for changes of {task}{commit}{said}",
+    ("review", "handed_over"): "asked a person to decide on {task}{commit} in place of agents{said}",
     ("review", "replaced"): "replaced the review of {task}{commit} by that of a newer commit",
     ("review", "withdrawn"): "took {task}{commit} out of review{said}",
     ("review_remark", "added"): "commented on the change of {task}{place}{said}",

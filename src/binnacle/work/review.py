@@ -1,8 +1,9 @@
 """Reviews: that someone looks at a change, says what is right and what is not, and accepts it or asks for changes.
 
 A review is about one tree. Whoever accepts it accepts exactly that tree: a later change needs another review. A verdict
-is a person's or an agent's, and neither stands for the other. An agent that worked on the task is not independent, so
-it cannot accept the work (`is_independent`).
+is a person's or an agent's, and neither stands for the other, except that a person decides in place of agents who were
+asked and gave no verdict. An agent that worked on the task is not independent, so it cannot accept the work
+(`is_independent`).
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -61,6 +62,9 @@ class Review(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reasons: tuple[str, ...] = ()
     reviewers: int = 1
     rounds: int = DEFAULT_REVIEW_ROUNDS
+    handed_over: str = ""
+    """Why a person decides in place of the agents, who gave no verdict; empty if they do not."""
+
     evidence: tuple[str, ...] = ()
     """Ids of results of checks."""
 
@@ -146,9 +150,17 @@ class Acceptance(Struct, frozen=True, kw_only=True):
     agents: tuple[str, ...] = ()
     """Independent ones, if they are enough."""
 
+    is_handed_over: bool = False
+    """Whether the agents were asked and gave no verdict, so that a person decides in their place."""
+
+    @property
+    def settles_agents(self) -> bool:
+        """Whether nothing is left for agents to say."""
+        return bool(self.agents or (self.is_handed_over and self.people))
+
     def suffices(self, require: ReviewRequirement) -> bool:
         """Whether everyone whose acceptance is required gave it."""
-        has_person, has_agents = bool(self.people), bool(self.agents)
+        has_person, has_agents = bool(self.people), self.settles_agents
         return {
             "none": True,
             "agent": has_agents,
@@ -189,13 +201,16 @@ def count_verdicts(verdicts: Iterable[ReviewVerdict], *, reviewers: int) -> Verd
     )
 
 
-def find_acceptance(tree: str, verdicts: Sequence[ReviewVerdict], *, reviewers: int) -> Acceptance:
+def find_acceptance(
+    tree: str, verdicts: Sequence[ReviewVerdict], *, reviewers: int, is_handed_over: bool = False
+) -> Acceptance:
     """Who accepted a tree. A person who asks for changes of it takes the word of every other person back."""
     here = [one for one in verdicts if one.tree == tree]
     last = {one.author: one.decision for one in here if one.is_by_person}
     people = tuple(last) if last and set(last.values()) == {"accept"} else ()
     counted = count_verdicts(here, reviewers=reviewers)
-    return Acceptance(tree=tree, people=people, agents=counted.accepted if counted.decision == "accept" else ())
+    agents = counted.accepted if counted.decision == "accept" else ()
+    return Acceptance(tree=tree, people=people, agents=agents, is_handed_over=is_handed_over)
 
 
 class Identity(Struct, frozen=True, kw_only=True):

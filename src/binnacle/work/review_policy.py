@@ -118,6 +118,12 @@ def find_need(
     )
 
 
+def count_reviewers(policy: ReviewPolicy) -> int:
+    """How many agents may have to look at one change; 0 if no rule asks for any."""
+    asked = (policy.default, *(rule.require for rule in policy.rules))
+    return policy.reviewers if any(one in ("agent", "both") for one in asked) else 0
+
+
 def combine_needs(one: ReviewNeed, other: ReviewNeed) -> ReviewNeed:
     """Who has to accept a change of which both hold."""
     has_agents = one.needs_agents or other.needs_agents

@@ -10,7 +10,7 @@ from binnacle.errors import BinnacleError, GitError, InvalidInput, Refused
 from binnacle.git.command import Commit, Git, is_nested_repository
 from binnacle.proving.work_range import WorkRange, find_work_range
 from binnacle.runner.run_control import RunStopped
-from binnacle.runner.trees.commits import delete_ref, find_branch, has_commit
+from binnacle.runner.trees.commits import delete_ref, find_branch, has_commit, resolve
 from binnacle.runner.trees.conflict_notes import readable_names
 from binnacle.runner.trees.file_lock import hold_lock
 from binnacle.runner.trees.ignored_files import find_precious
@@ -91,6 +91,13 @@ class RunTrees(Protocol):
             GitError: git failed, or there is no commit.
         """
 
+    async def has_commit(self, commit: str) -> bool:
+        """Whether a commit is on this machine, or could be fetched.
+
+        Raises:
+            RemoteUnreachable: it is not here, and the git remote did not answer.
+        """
+
     async def is_integrated(self, commit: str) -> bool:
         """Whether a commit is where the work of all tasks comes together."""
 
@@ -163,6 +170,9 @@ class InPlace:
 
     async def find_change(self, worker: int, task_id: str, *, starts: Sequence[str]) -> WorkRange | None:  # noqa: ARG002
         return await find_work_range(self._folder, starts or [self._start])
+
+    async def has_commit(self, commit: str) -> bool:
+        return self._git is not None and bool(await resolve(self._git, commit))
 
     async def is_integrated(self, commit: str) -> bool:
         return self._git is not None and await has_commit(self._git, commit, within=await self.head())
@@ -284,6 +294,12 @@ class InWorktrees:
 
     async def find_change(self, worker: int, task_id: str, *, starts: Sequence[str]) -> WorkRange | None:  # noqa: ARG002
         return await self._tasks.find_change(worker, task_id)
+
+    async def has_commit(self, commit: str) -> bool:
+        git = Git(self._start)
+        if self._remote and not await resolve(git, commit):
+            await self._queue.catch_up()
+        return bool(await resolve(git, commit))
 
     async def is_integrated(self, commit: str) -> bool:
         return await self._tasks.is_integrated(commit)

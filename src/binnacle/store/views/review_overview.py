@@ -198,8 +198,8 @@ def _find_waits(tx: Reader, task: Task, review: Review | None) -> tuple[str, ...
             return ()
         return ("the run, which merges it",) if review.run else ("its checks",)
     accepted = reviews.find_acceptance(tx, task.id, review.tree, reviewers=review.reviewers)
-    waits = ["a person"] if review.need.needs_person and not accepted.people else []
-    if review.need.needs_agents and not accepted.agents:
+    waits = ["a person"] if (review.need.needs_person or review.handed_over) and not accepted.people else []
+    if review.need.needs_agents and not accepted.agents and not review.handed_over:
         waits.append("an agent" if review.reviewers == 1 else f"{review.reviewers} agents")
     return tuple(waits)
 

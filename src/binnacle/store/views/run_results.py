@@ -35,7 +35,8 @@ def read_results(tx: Reader, run_id: str, *, most_questions: int = 5) -> RunResu
     """What a run led to so far."""
     row = tx.row(
         "select sum(case when commit_id <> '' then 1 else 0 end), sum(files), "
-        f"sum(case when outcome in {placeholders(COUNTED)} then 1 else 0 end) from iteration where {_IN_RUN}",
+        f"sum(case when task_started is not null and outcome in {placeholders(COUNTED)} then 1 else 0 end) "
+        f"from iteration where {_IN_RUN}",
         *COUNTED,
         run_id,
     )

@@ -28,7 +28,7 @@ UNNAMED = "(not named)"
 
 _COLUMNS: dict[SpendingKey, str] = {
     "run": "session.run",
-    "task": "iteration.task_started",
+    "task": "coalesce(iteration.task_started, case when session.name like 'review bnv-%' then session.task_id end)",
     "agent": "iteration.agent",
     "model": "iteration.model",
     "recipe": "session.recipe",
