@@ -34,6 +34,8 @@ class DiffRequest(NamedTuple):
 
     paths: tuple[str, ...] = ()
     unfold: bool = False
+    has_text: bool = True
+    """Whether the hunks are wanted, and not only which files there are."""
 
 
 class ComparedCommits(NamedTuple):
@@ -84,6 +86,7 @@ async def read_change(project: Project, compared: ComparedCommits, asked: DiffRe
             only=asked.paths,
             within=compared.within,
             unfold=asked.unfold,
+            has_text=asked.has_text,
         )
     except GitError as error:
         return ReadChange(compared, problem=error.message)

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from binnacle.errors import InvalidInput
+from binnacle.errors import InvalidInput, Refused
 from binnacle.git.command import Git
 from binnacle.git.commit_content import read_lines
 from binnacle.project.project import Project
+from binnacle.store import review_remarks, reviews
+from binnacle.store.transaction import Writer
 from binnacle.tools.work.reviews import read_reviewed_line
+from binnacle.work import steps
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
-from binnacle.work.review import Review, parse_place
+from binnacle.work.review import Review, ReviewRemark, parse_place
 
 AROUND = 5
 """Lines before and after the one that is commented."""
@@ -54,6 +57,19 @@ async def find_place(project: Project, review: Review, text: str, *, inside: str
     first = max(1, line - AROUND)
     shown = lines[first - 1 : line + AROUND] if line else []
     return CommentPlace(path, line, code, [_number(first + step, one, line) for step, one in enumerate(shown)])
+
+
+def keep_comment(tx: Writer, found: Review, place: CommentPlace, body: str) -> ReviewRemark:
+    """Keeps a comment as a draft.
+
+    Raises:
+        Refused: the review is over by now.
+    """
+    current = reviews.get(tx, found.id)
+    if current.status != "open":
+        hint = (steps.comment(found.task_id), steps.LIST_REVIEWS)
+        raise Refused(f"review {current.id} is over: {current.status}", hint=hint)
+    return review_remarks.add(tx, current, body, path=place.path, line=place.line, code=place.code)
 
 
 def _number(number: int, text: str, chosen: int) -> str:

@@ -19,6 +19,7 @@ HOW: dict[How, str] = {
     "terminal": "asked on a terminal",
     "yes": "--yes, without a question",
     "written": "written into the project by the person",
+    "page": "asked on the page",
 }
 
 

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 
-from binnacle.cli.review_answer import ReviewedCheck, ShownRemark, ShownReview, ShownRunChange, ShownVerdict
+from binnacle.app.review_details import ReviewedCheck, ShownRemark, ShownVerdict
+from binnacle.cli.review_answer import ShownReview, ShownRunChange
 from binnacle.cli.review_diff_view import show_diff
 from binnacle.cli.screen import Screen, mark_status
 from binnacle.cli.views import ago, prose

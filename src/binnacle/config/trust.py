@@ -20,8 +20,8 @@ from binnacle.errors import ConfigError
 
 Kind = Literal["setting", "server", "hook", "check", "script", "template", "recipe"]
 State = Literal["trusted", "changed", "new"]
-How = Literal["terminal", "yes", "written"]
-"""A person was asked on a terminal, passed `--yes`, or wrote it into the project with a `bn` command."""
+How = Literal["terminal", "yes", "written", "page"]
+"""A person was asked on a terminal or on the page, passed `--yes`, or wrote it into the project with a `bn` command."""
 
 MAX_KEPT_CHARACTERS = 200_000
 """Characters of a content that are stored to show what changed. For a longer one, only the digest is stored."""

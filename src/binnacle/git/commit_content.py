@@ -110,11 +110,13 @@ async def read_diff(
     only: Collection[str] = (),
     within: Collection[str] | None = None,
     unfold: bool = False,
+    has_text: bool = True,
 ) -> tuple[list[FileDiff], int]:
     """How files differ between two commits, and how many more there are. `before` may be empty: then all is new.
 
     `only` are the files and folders that somebody asks for, `within` the files that come into question. Generated and
-    long files are folded, unless `unfold` is set or they are asked for by name.
+    long files are folded, unless `unfold` is set or they are asked for by name. Without `has_text`, no file has its
+    hunks, so that it is not known of any file that it is not text.
     """
     first = before or await _find_empty_tree(git)
     entries = [
@@ -128,9 +130,29 @@ async def read_diff(
     small = [one for one in shown if sizes[one.path] <= MAX_FILE_BYTES]
     counts = await _count_lines(git, first, after, small, is_limited=bool(only))
     folds = _fold(shown, sizes, counts, only, unfold=unfold)
-    patches = await _read_patches(git, first, after, [one for one in shown if not folds[one.path]])
+    wanted = [one for one in shown if has_text and not folds[one.path]]
+    patches = await _read_patches(git, first, after, wanted)
     found = [_describe(one, counts.get(one.path, (0, 0)), folds[one.path], patches.get(one.path, "")) for one in shown]
     return found, len(entries) - len(shown)
+
+
+async def read_file_hunks(git: Git, before: str, after: str, path: str, *, was: str = "", context: int = 3) -> str:
+    """The hunks of one file, with some lines of `context`. `was` is what a renamed file was called.
+
+    Raises:
+        GitError: it is not text, or too large to be compared.
+    """
+    first = before or await _find_empty_tree(git)
+    paths = [one for one in (path, was) if one]
+    sizes = await _read_sizes(git, await _list_entries(git, first, after, *_RENAMES, paths=paths))
+    if (size := max(sizes.values(), default=0)) > MAX_FILE_BYTES:
+        raise GitError(f"it is too large to be compared line by line: {size:,} bytes", hint="look at it with git")
+    ran = await _diff(git, first, after, "--patch", f"--unified={context}", *_RENAMES, paths=paths)
+    patch = ran.decode(errors="replace")
+    if "\0" in patch:
+        raise GitError("it is not text", hint="look at it with a program for such files")
+    parts = f"\n{patch}".split("\ndiff --git ")[1:]  # one that became a link, for instance, has two
+    return "".join(keep_hunks(f"diff --git {part}") for part in parts)
 
 
 async def _find_empty_tree(git: Git) -> str:

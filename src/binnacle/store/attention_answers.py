@@ -27,6 +27,9 @@ def answer(tx: Writer, entry: Attention, said: str) -> Attention:
         raise Refused("only people may answer", hint=("leave it open", steps.answer_attention(entry.id)))
     if entry.answered_at is not None:
         raise _refuse_closed(entry)
+    if not said.strip() and entry.kind != "ended":
+        hint = f"answer with one of: {', '.join(entry.options)}" if entry.options else "write the answer after the id"
+        raise InvalidInput(f"no answer to {entry.id}: {entry.title}", hint=hint)
     if entry.question is not None:
         questions.answer(tx, entry.question, said)
         return attention.get(tx, entry.id)

@@ -89,6 +89,23 @@ def note_seen(tx: Writer, task_id: str) -> None:
     REMARKS.update(tx, {"state": "seen", "seen_at": tx.now}, "task_id = ? and state = 'sent'", task_id)
 
 
+def edit(tx: Writer, remark: ReviewRemark, body: str) -> ReviewRemark:
+    """Changes what a draft of the actor says.
+
+    Raises:
+        Refused: somebody else wrote it.
+        WrongStatus: it was sent.
+    """
+    _check_is_own_draft(tx, remark)
+    text = clean_text(body, what="comment", limit=MAX_REMARK_CHARACTERS)
+    if not text:
+        raise InvalidInput("comment is empty", hint="say what is wrong, or remove the draft")
+    if text != remark.body:
+        REMARKS.update(tx, {"body": text}, "id = ?", remark.id)
+        tx.record("review_remark", remark.id, "updated", {"task": remark.task_id, "body": text[:200]})
+    return get(tx, remark.id)
+
+
 def remove(tx: Writer, remark: ReviewRemark) -> None:
     """Removes a draft of the actor.
 
@@ -96,14 +113,18 @@ def remove(tx: Writer, remark: ReviewRemark) -> None:
         Refused: somebody else wrote it.
         WrongStatus: it was sent.
     """
-    if remark.author != tx.by.name:
-        raise Refused(f"{remark.id} is a comment of {remark.author}", hint="remove your own drafts")
-    if remark.state != "draft":
-        step = NextStep("say that nothing is left to do", f"review comment {remark.task_id} --addressed {remark.id}")
-        raise WrongStatus(f"{remark.id} was sent: it is {remark.state}", hint=step)
+    _check_is_own_draft(tx, remark)
     REMARKS.delete(tx, "id = ?", remark.id)
     said = {"task": remark.task_id, "body": remark.body[:200], "place": remark.place}
     tx.record("review_remark", remark.id, "deleted", said)
+
+
+def _check_is_own_draft(tx: Writer, remark: ReviewRemark) -> None:
+    if remark.author != tx.by.name:
+        raise Refused(f"{remark.id} is a comment of {remark.author}", hint="change your own drafts")
+    if remark.state != "draft":
+        step = NextStep("say that nothing is left to do", f"review comment {remark.task_id} --addressed {remark.id}")
+        raise WrongStatus(f"{remark.id} was sent: it is {remark.state}", hint=step)
 
 
 def settle(tx: Writer, remark: ReviewRemark, state: RemarkState, *, commit: str = "") -> ReviewRemark:
@@ -114,6 +135,17 @@ def settle(tx: Writer, remark: ReviewRemark, state: RemarkState, *, commit: str 
     REMARKS.update(tx, columns, "id = ?", remark.id)
     tx.record("review_remark", remark.id, state, {"task": remark.task_id, "commit": commit})
     return get(tx, remark.id)
+
+
+def settle_sent(tx: Writer, remark: ReviewRemark) -> ReviewRemark:
+    """Notes that a person calls a comment addressed that was sent.
+
+    Raises:
+        InvalidInput: it is a draft.
+    """
+    if remark.state == "draft":
+        raise InvalidInput(f"{remark.id} was not sent yet", hint=f"remove it: --remove {remark.id}")
+    return settle(tx, remark, "addressed")
 
 
 def settle_open(tx: Writer, task_id: str, state: RemarkState, *, commit: str) -> None:

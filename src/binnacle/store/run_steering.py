@@ -81,11 +81,7 @@ def list_left(tx: Reader, stopped: SteeredRun) -> list[SessionRecord]:
 
 def answer(tx: Writer, text: str, said: str) -> Attention:
     """Answers what waits for a person, named by its id or by the run or the session in which only it waits."""
-    entry = _find_entry(tx, text)
-    if not said and entry.kind != "ended":
-        hint = f"answer with one of: {', '.join(entry.options)}" if entry.options else "write the answer after the id"
-        raise InvalidInput(f"no answer to {entry.id}: {entry.title}", hint=hint)
-    return attention_answers.answer(tx, entry, said)
+    return attention_answers.answer(tx, _find_entry(tx, text), said)
 
 
 def _find_entry(tx: Reader, text: str) -> Attention:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ MAX_SHOWN_LINES = 20_000
 
 MAX_FILE_BYTES = 1 << 20
 """Larger files are not compared line by line."""
+
+MAX_LINE_CHARACTERS = 2000
+"""Characters of a line that are shown; longer ones are of generated files, and nobody reads them."""
 
 _GENERATED = (
     *("**/*.min.js", "**/*.min.css", "**/*.map", "**/*.pb.go", "**/*_pb2.py", "**/*_pb2.pyi", "**/*.g.dart"),
@@ -50,6 +53,23 @@ class FileDiff(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     text: str = ""
     """The hunks, as git writes them."""
+
+
+DiffLineKind = Literal["hunk", "same", "added", "removed", "note"]
+"""A `note` is what git says about the file's end."""
+
+
+class DiffLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a difference."""
+
+    kind: DiffLineKind
+    old: int = 0
+    """Its number in the old file; 0 if it is not there."""
+
+    new: int = 0
+    text: str
+    cut: int = 0
+    """Characters of a very long line that are left out."""
 
 
 class Hunk(NamedTuple):
@@ -125,3 +145,30 @@ def number_lines(hunks: str) -> str:
         else:
             shown.append(f"{'':>6} {line}")
     return "\n".join(shown)
+
+
+def parse_lines(hunks: str) -> list[DiffLine]:
+    """Hunks line by line, each with its numbers in both files."""
+    found: list[DiffLine] = []
+    old = new = 0
+    for line in hunks.removesuffix("\n").split("\n") if hunks else ():
+        mark, text = line[:1], line[1:]
+        cut = max(0, len(text) - MAX_LINE_CHARACTERS)
+        text = text[:MAX_LINE_CHARACTERS]
+        if match := _HUNK.match(line):
+            old, new = int(match[1]), int(match[3])
+            found.append(
+                DiffLine(kind="hunk", text=line[match.end() :].strip()[:MAX_LINE_CHARACTERS], old=old, new=new)
+            )
+        elif mark == "+":
+            found.append(DiffLine(kind="added", new=new, text=text, cut=cut))
+            new += 1
+        elif mark == "-":
+            found.append(DiffLine(kind="removed", old=old, text=text, cut=cut))
+            old += 1
+        elif mark == "\\":
+            found.append(DiffLine(kind="note", text=text.strip()))
+        else:
+            found.append(DiffLine(kind="same", old=old, new=new, text=text, cut=cut))
+            old, new = old + 1, new + 1
+    return found

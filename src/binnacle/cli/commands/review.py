@@ -6,7 +6,7 @@ from binnacle.cli.command import CommandAnswer, Group, arg, reads
 from binnacle.cli.context import Context
 from binnacle.cli.paging import OFFSET, limit_arg, say_how_many_more
 from binnacle.cli.screen import Screen
-from binnacle.store.views.review_overview import ReviewEntry, list_all, list_waiting
+from binnacle.store.views.review_overview import MAX_WAITING, ReviewEntry, list_all, list_waiting
 
 REVIEW = Group("review")
 
@@ -54,9 +54,9 @@ def _list(context: Context, args: Namespace) -> ReviewListAnswer:
         if getattr(args, "all", False):
             found, total = list_all(tx, limit=args.limit, offset=args.offset)
             return ReviewListAnswer(reviews=found, total=total)
-        waiting = list_waiting(tx)
-    offset, limit = getattr(args, "offset", 0), getattr(args, "limit", len(waiting))
-    return ReviewListAnswer(reviews=waiting[offset : offset + limit], total=len(waiting))
+        offset, limit = getattr(args, "offset", 0), getattr(args, "limit", MAX_WAITING)
+        found, total = list_waiting(tx, limit=limit, offset=offset)
+    return ReviewListAnswer(reviews=found, total=total)
 
 
 @REVIEW.command("", "what waits for somebody to look at it", "bn review", view=_show_list, needs=reads("task_list"))

@@ -3,13 +3,13 @@
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from binnacle.app.review_details import ShownRemark, describe_remark_state
 from binnacle.cli.command import CommandAnswer, CommandNeeds, arg, by_person, reads
 from binnacle.cli.commands.review import REVIEW, SUBJECT, find_viewer, folder_inside
 from binnacle.cli.context import Context
-from binnacle.cli.review_answer import ShownRemark, describe_remark_state
 from binnacle.cli.screen import Screen
 from binnacle.errors import InvalidInput, Refused, UsageError
-from binnacle.store import review_remarks, reviews
+from binnacle.store import review_remarks
 from binnacle.store.views.review_overview import find_subject
 from binnacle.work import steps
 from binnacle.work.review import Review
@@ -101,9 +101,7 @@ def _settle(context: Context, args: Namespace) -> RemarkAnswer:
         if args.remove:
             review_remarks.remove(tx, found)
             return RemarkAnswer(task=task.id, remark=describe_remark_state(found), removed=True)
-        if found.state == "draft":
-            raise InvalidInput(f"{found.id} was not sent yet", hint=f"remove it: --remove {found.id}")
-        return RemarkAnswer(task=task.id, remark=describe_remark_state(review_remarks.settle(tx, found, "addressed")))
+        return RemarkAnswer(task=task.id, remark=describe_remark_state(review_remarks.settle_sent(tx, found)))
 
 
 def _add(context: Context, args: Namespace) -> RemarkAnswer:
@@ -135,10 +133,8 @@ def _add(context: Context, args: Namespace) -> RemarkAnswer:
 
 
 def _keep(context: Context, review: Review, place: "CommentPlace", body: str) -> RemarkAnswer:
+    from binnacle.app.review_comment import keep_comment
+
     with context.writing() as tx:
-        current = reviews.get(tx, review.id)
-        if current.status != "open":
-            hint = (steps.comment(review.task_id), steps.LIST_REVIEWS)
-            raise Refused(f"review {current.id} is over: {current.status}", hint=hint)
-        made = review_remarks.add(tx, current, body, path=place.path, line=place.line, code=place.code)
+        made = keep_comment(tx, review, place, body)
     return RemarkAnswer(task=review.task_id, remark=describe_remark_state(made))

@@ -96,21 +96,26 @@ def _resolve(tx: Reader, wanted: str) -> Review:
     return exact[0]
 
 
-def list_waiting(tx: Reader) -> list[ReviewEntry]:
-    """What waits for somebody, oldest first: open reviews, and tasks in review that wait for something else."""
+def list_waiting(tx: Reader, *, limit: int, offset: int = 0) -> tuple[list[ReviewEntry], int]:
+    """What waits for somebody, oldest first, and how much: open reviews, then tasks in review without one."""
     found = reviews.list_open(tx)
     waiting, _ = tasks.list_tasks(tx, TaskFilter(status=("in_review",)), limit=MAX_WAITING)
-    known = tasks.get_many(tx, [one.task_id for one in found])
-    entries = [_describe(tx, known[one.task_id], one) for one in found if one.task_id in known]
-    others = [one for one in waiting if one.id not in known]
-    return entries + [_describe(tx, one, _find_newest(tx, one.id)) for one in others]
+    reviewed = {one.task_id for one in found}
+    others = [one for one in waiting if one.id not in reviewed]
+    open_ones = found[offset : offset + limit]
+    start = max(0, offset - len(found))
+    left = others[start : start + limit - len(open_ones)]
+    known = tasks.get_many(tx, [one.task_id for one in open_ones])
+    entries = [describe_entry(tx, known[one.task_id], one) for one in open_ones]
+    entries += [describe_entry(tx, one, _find_newest(tx, one.id)) for one in left]
+    return entries, len(found) + len(others)
 
 
 def list_all(tx: Reader, *, limit: int, offset: int = 0) -> tuple[list[ReviewEntry], int]:
     """Every review, newest first, and how many there are."""
     found = REVIEWS.select(tx, "order by number desc limit ? offset ?", limit, offset)
     known = tasks.get_many(tx, list(dict.fromkeys(one.task_id for one in found)))
-    return [_describe(tx, known[one.task_id], one) for one in found], tx.count("select count(*) from review")
+    return [describe_entry(tx, known[one.task_id], one) for one in found], tx.count("select count(*) from review")
 
 
 def load_details(tx: Reader, subject: ReviewSubject, *, viewer: str) -> ReviewDetails:
@@ -167,7 +172,8 @@ def _find_previous(tx: Reader, task_id: str, review: Review | None) -> Review | 
     return next((one for one in others if said[one.id]), None)
 
 
-def _describe(tx: Reader, task: Task, review: Review | None) -> ReviewEntry:
+def describe_entry(tx: Reader, task: Task, review: Review | None) -> ReviewEntry:
+    """A task and its review as one line of a list."""
     results = evidence.get_many(tx, review.evidence) if review else []
     return ReviewEntry(
         task_id=task.id,
