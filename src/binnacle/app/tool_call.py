@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from binnacle.bridge.manifest import ScriptEntry, ScriptManifest
@@ -42,12 +44,31 @@ def call_tool(
 async def _call_tool(
     project: Project, name: str, arguments: bytes, caller: Caller, rights: SessionRights | None, workspace: str
 ) -> Outcome:
+    async with _open_work_tools(project, workspace) as access:
+        dispatcher = _dispatcher(Catalog(work_tools(access)), access, rights)
+        return await dispatcher.call(name, arguments, caller)
+
+
+async def call_own_tool(project: Project, name: str, arguments: bytes, caller: Caller, *, workspace: str) -> Outcome:
+    """Calls a tool on tasks or a script, without the limits of a session. What it started has ended when it returns."""
+    scripts = ScriptProvider(project, client="page", start=workspace)
+    async with _open_work_tools(project, workspace) as access:
+        try:
+            own = work_tools(access)
+            dispatcher = Dispatcher(Catalog([*own, *scripts.specs(own)]), in_shell=True)
+            return await dispatcher.call(name, arguments, caller)
+        finally:
+            await scripts.aclose()
+
+
+@asynccontextmanager
+async def _open_work_tools(project: Project, workspace: str) -> AsyncIterator[StoreAccess]:
+    """What the tools on tasks need. Leaving it ends checks that still run and closes the store."""
     with open_access(project, workspace=workspace) as access:
         closing = BackgroundClosing(project, access, workspace=workspace, patience=None)
         access.done_requests = closing
         try:
-            dispatcher = _dispatcher(Catalog(work_tools(access)), access, rights)
-            return await dispatcher.call(name, arguments, caller)
+            yield access
         finally:
             await closing.aclose()
 

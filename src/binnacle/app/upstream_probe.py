@@ -218,20 +218,27 @@ def run_probe(
 
 @contextlib.asynccontextmanager
 async def probe_servers(
-    project: Project, brought: Mapping[str, Any], *, only: Collection[str] | None, advance: Advance
+    project: Project,
+    brought: Mapping[str, Any],
+    *,
+    only: Collection[str] | None,
+    advance: Advance,
+    shared: UpstreamConnections | None = None,
 ) -> AsyncIterator[UpstreamProbe]:
     """Tries servers, and returns when each is connected or has failed. Leaving the block ends what was started.
 
-    `brought` are those of a discipline. Tries all at once, or `only` those named.
+    `brought` are those of a discipline. Tries all at once, or `only` those named. `shared` are connections that others
+    use, too: what they have connected is used, and not ended.
     """
-    upstreams = UpstreamConnections(project)
+    upstreams = shared or UpstreamConnections(project)
     gateway = upstreams.gateway(lambda: brought, lambda: None, only=only)
     try:
         gateway.start()
         yield UpstreamProbe(gateway, await _settle_all(list(gateway.servers.values()), advance))
     finally:
         await gateway.aclose()
-        await upstreams.aclose()
+        if shared is None:
+            await upstreams.aclose()
 
 
 async def _settle_all(servers: Sequence[SupervisedServer], advance: Advance) -> list[ProbedServer]:

@@ -43,6 +43,11 @@ class PageProject:
         self.access.close()
 
     @property
+    def session(self) -> Session:
+        """The person, and where they act."""
+        return self._session
+
+    @property
     def person(self) -> Actor:
         return self._session.actor
 

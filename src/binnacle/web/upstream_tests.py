@@ -8,11 +8,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from binnacle.app.upstream_probe import ServerCheckup, ToolSummary, UpstreamProbe, probe_servers
 from binnacle.errors import Refused, TimedOut
+from binnacle.serving.upstream_connections import UpstreamConnections
+from binnacle.tools.tool_spec import ToolSpec
+from binnacle.tools.upstream_tools import upstream_tools
 from binnacle.web.page_project import PageProject
 
 TEST_SECONDS = 90.0
@@ -30,6 +34,8 @@ class TestedServer(NamedTuple):
     at: datetime
     checkup: ServerCheckup
     tools: list[ToolSummary]
+    specs: list[ToolSpec]
+    """The same tools, as the catalog of a session has them. They cannot be called: the connection has ended."""
 
 
 class UpstreamTests:
@@ -44,6 +50,11 @@ class UpstreamTests:
     def find(self, name: str) -> TestedServer | None:
         """How the last test of a server went."""
         return self._last.get(name)
+
+    @property
+    def last(self) -> Mapping[str, TestedServer]:
+        """The last tests, by server."""
+        return self._last
 
     def is_running(self, name: str) -> bool:
         """Whether the server is being tried now."""
@@ -78,8 +89,9 @@ class UpstreamTests:
 
         async def work(probe: UpstreamProbe) -> TestedServer:
             checkup = (await probe.examine())[name]
-            tools = [probe.describe(offer) for offer in probe.gateway.offers().values() if offer.server == name]
-            return TestedServer(datetime.now(UTC), checkup, tools)
+            offers = [offer for offer in probe.gateway.offers().values() if offer.server == name]
+            specs = list(upstream_tools(probe.gateway, _ignore_use))
+            return TestedServer(datetime.now(UTC), checkup, [probe.describe(offer) for offer in offers], specs)
 
         self._last[name] = await self.use(project, name, brought, work, within=TEST_SECONDS)
         return self._last[name]
@@ -104,18 +116,28 @@ class UpstreamTests:
         if len(self._running) >= MAX_TESTS:
             raise Refused(f"{MAX_TESTS} servers are being connected", hint="wait for one of them")
         self._running.add(name)
+        connect = partial(probe_servers, project.project, brought, only=[name], advance=_ignore_progress)
         try:
-            async with asyncio.timeout(within):
-                async with probe_servers(project.project, brought, only=[name], advance=_ignore_progress) as probe:
-                    return await work(probe)
+            async with asyncio.timeout(within), connect(shared=_find_connections(project, name)) as probe:
+                return await work(probe)
         except TimeoutError:
             raise TimedOut(f"{name} took longer than {within:g} s", hint="see its log, then try again") from None
         finally:
             self._running.discard(name)
 
 
+def _find_connections(project: PageProject, name: str) -> UpstreamConnections | None:
+    """The connections of the sessions that this process serves, if one of them uses the server."""
+    shared = project.shared_upstreams
+    return shared.get() if shared is not None and shared.find_live(name) is not None else None
+
+
 def _ignore_progress(done: int, waits_for: str) -> None:
     """The page shows only that a test runs."""
+
+
+def _ignore_use(name: str) -> None:
+    """No session has used the tool."""
 
 
 _tests: WeakKeyDictionary[PageProject, UpstreamTests] = WeakKeyDictionary()

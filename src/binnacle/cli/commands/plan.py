@@ -8,12 +8,11 @@ from binnacle.cli.command import READS, CommandAnswer, Group, arg, by_person
 from binnacle.cli.context import Context
 from binnacle.cli.screen import Screen
 from binnacle.errors import Refused
-from binnacle.plan.recipe import Recipe
 from binnacle.store import sessions
-from binnacle.tools.catalog import Catalog
 from binnacle.work.session import SessionTerms
 
 if TYPE_CHECKING:
+    from binnacle.plan.recipe_comparison import ComparedRecipe, ToolExplanation
     from binnacle.plan.session_plan import PlannedTool, SessionPlan
     from binnacle.sessions.planning import PlanWithRecipe
 
@@ -57,22 +56,10 @@ class PlanAnswer(CommandAnswer, kw_only=True):
     catalog: str
 
 
-class ComparedRecipe(CommandAnswer):
-    """The tools of a recipe: those it has without limits, and the others."""
-
-    name: str
-    aliases: list[str]
-    """Its names in the seeds, which are accepted too."""
-
-    description: str
-    plain: list[str]
-    limited: list[str]
-
-
 class RecipesAnswer(CommandAnswer):
     """Every recipe, and every tool there is."""
 
-    recipes: list[ComparedRecipe]
+    recipes: "list[ComparedRecipe]"
     tools: list[str]
 
 
@@ -85,23 +72,6 @@ class RecipeDiffAnswer(CommandAnswer):
 
     limits: list[dict[str, str]]
     """Tools that both have within different limits: `tool`, and by recipe the limits."""
-
-
-class ToolInRecipe(CommandAnswer):
-    """Whether a recipe has a tool, and why."""
-
-    recipe: str
-    enabled: bool
-    why: str
-
-
-class ToolExplanation(CommandAnswer):
-    """A tool and the recipes that have it."""
-
-    tool: str
-    description: str
-    names: list[str]
-    recipes: list[ToolInRecipe]
 
 
 class RenewedPlanAnswer(CommandAnswer):
@@ -125,15 +95,6 @@ def _make(context: Context, args: Namespace, *, recipe: str, said: str = "") -> 
     terms = SessionTerms(recipe, args.discipline, args.feature, args.task)
     with context.reading() as tx:
         return make_plan(tx, context.project, catalog_of(context.project), terms, said=said)
-
-
-def _all(context: Context, *, only: str | None = None) -> tuple[Catalog, list[Recipe]]:
-    """Every tool and every recipe, or the one that is named."""
-    from binnacle.plan.recipe_loader import load_recipe, recipe_files
-    from binnacle.project.tool_catalog import catalog_of
-
-    catalog, repo = catalog_of(context.project), context.project.repo
-    return catalog, [load_recipe(name, catalog, repo=repo) for name in ([only] if only else recipe_files(repo))]
 
 
 def _show(answer: PlanAnswer | RecipesAnswer, screen: Screen) -> None:
@@ -210,25 +171,11 @@ def tokens_of(plan: "SessionPlan") -> PlanTokens:
 
 
 def _matrix(context: Context) -> RecipesAnswer:
-    from binnacle.plan.session_plan import choose
-    from binnacle.work.recipe_names import aliases_of
+    from binnacle.plan.recipe_comparison import compare_recipes, load_recipes
+    from binnacle.project.tool_catalog import catalog_of
 
-    catalog, recipes = _all(context)
-    rows = []
-    for recipe in recipes:
-        rules, _ = choose(recipe, catalog, None)
-        limited = {catalog.find(rule.name).spec.name for rule in rules if rule.only or rule.task != "any"}
-        there = [catalog.find(rule.name).spec.name for rule in rules]
-        plain = [name for name in dict.fromkeys(there) if name not in limited]
-        rows.append(
-            ComparedRecipe(
-                name=recipe.name,
-                aliases=aliases_of(recipe.name),
-                description=recipe.description,
-                plain=plain,
-                limited=sorted(limited),
-            )
-        )
+    catalog = catalog_of(context.project)
+    rows = compare_recipes(catalog, load_recipes(catalog, repo=context.project.repo), None)
     return RecipesAnswer(recipes=rows, tools=[spec.name for spec in catalog])
 
 
@@ -268,7 +215,7 @@ def diff(context: Context, args: Namespace) -> RecipeDiffAnswer:
     return RecipeDiffAnswer(recipes=(args.first, args.second), only=only, limits=limits)
 
 
-def _show_explanation(answer: ToolExplanation, screen: Screen) -> None:
+def _show_explanation(answer: "ToolExplanation", screen: Screen) -> None:
     screen.heading(f"{answer.tool}  {answer.description}")
     if answer.names:
         screen.line(f"also called: {', '.join(answer.names)}")
@@ -286,28 +233,16 @@ def _show_explanation(answer: ToolExplanation, screen: Screen) -> None:
     view=_show_explanation,
     needs=READS,
 )
-def explain(context: Context, args: Namespace) -> ToolExplanation:
-    from binnacle.plan.session_plan import choose, subject
+def explain(context: Context, args: Namespace) -> "ToolExplanation":
+    from binnacle.plan.recipe_comparison import explain_tool, load_recipes
+    from binnacle.plan.session_plan import subject
+    from binnacle.project.tool_catalog import catalog_of
 
-    catalog, recipes = _all(context, only=args.recipe)
-    spec = catalog.find(args.tool).spec
+    catalog = catalog_of(context.project)
+    recipes = load_recipes(catalog, repo=context.project.repo, only=args.recipe)
     with context.reading() as tx:
         who = subject(tx, args.discipline, args.feature, args.task).discipline
-    rows = []
-    for recipe in recipes:
-        rules, disabled = choose(recipe, catalog, who)
-        names = [rule.name for rule in rules if catalog.find(rule.name).spec is spec]
-        why = f"as {', '.join(names)}" if names else disabled[spec.name]
-        others = [catalog.find(o).spec for name, o in recipe.instead.items() if catalog.find(name).spec is spec]
-        instead = [] if names else [rule.name for rule in rules if catalog.find(rule.name).spec in others]
-        why += f"; use {instead[0]} instead" if instead else ""
-        rows.append(ToolInRecipe(recipe=recipe.name, enabled=bool(names), why=why))
-    return ToolExplanation(
-        tool=spec.name,
-        description=spec.description,
-        names=[alias.name for alias in spec.aliases],
-        recipes=rows,
-    )
+    return explain_tool(args.tool, catalog, recipes, who)
 
 
 def _show_renewed(answer: RenewedPlanAnswer, screen: Screen) -> None:

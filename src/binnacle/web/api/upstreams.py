@@ -154,16 +154,13 @@ async def read_upstream(project: PageProject, asked: UpstreamName) -> UpstreamPa
 
 @acts("test_upstream")
 async def test_upstream(project: PageProject, asked: UpstreamName) -> UpstreamEntry:
-    """Connects to a server that is trusted, to see how it stands. A live one is tried again instead."""
+    """Connects to a trusted server, to see how it stands. One that sessions use is asked over their connection."""
     around = await look_around(project)
     config = around.config(asked.name)
     if (live := find_live(project, asked.name)) is not None:
         live.retry()
-        if live.status.state in ("ready", "degraded"):
-            await live.probe()
-    else:
-        brought = {asked.name: around.brought[asked.name]} if config.source.kind == "discipline" else {}
-        await upstream_tests_of(project).test(project, asked.name, brought)
+    brought = {asked.name: around.brought[asked.name]} if config.source.kind == "discipline" else {}
+    await upstream_tests_of(project).test(project, asked.name, brought)
     return await asyncio.to_thread(describe_upstream, project, around, around.find(asked.name))
 
 
