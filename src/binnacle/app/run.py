@@ -96,6 +96,9 @@ class RunRequest(Struct, frozen=True, kw_only=True):
 
     discipline: str | None = None
     feature: str | None = None
+    tasks: tuple[str, ...] = ()
+    """Only these tasks, and their parts."""
+
     budget: RunBudget = RunBudget()
     approve: Approve = "ask"
     auto_commit: bool = False
@@ -210,6 +213,7 @@ def _open(project: Project, wanted: RunRequest) -> RunSessions:
         recipe=wanted.recipe,
         asked=wanted.spec,
         asked_file=wanted.spec_file,
+        selected=wanted.tasks,
         remote=wanted.remote,
         workers=wanted.workers,
         must_go_on=wanted.is_resumed,

@@ -115,7 +115,11 @@ class RunStore:
 
     async def count_tasks(self, session_ids: Sequence[str]) -> TaskCounts:
         """The tasks of the run, by state."""
-        return await self.read(lambda tx: _count_tasks(tx, self.run, self.feature, session_ids))
+        return await self.read(lambda tx: _count_tasks(tx, self.run, self._scope(tx), session_ids))
+
+    def _scope(self, tx: Reader) -> TaskFilter:
+        """Which tasks the run is about."""
+        return TaskFilter(feature=self.feature, selected=runs.list_selected(tx, self.run), closed_too=True)
 
     async def has_checks(self) -> bool:
         """Whether the project has checks that a person trusts."""
@@ -138,9 +142,8 @@ class RunStore:
 
         None if no task is ready.
         """
-        which = TaskFilter(feature=self.feature)
         try:
-            return await self.write(lambda tx: attempts.claim(tx, session_id, which), session=session_id)
+            return await self.write(lambda tx: attempts.claim(tx, session_id, self._scope(tx)), session=session_id)
         except attempts.LostRace:
             return None
 
@@ -334,22 +337,23 @@ class RunStore:
 
     async def changed_tasks(self, after: int) -> list[ChangedTask]:
         """The tasks of the run that changed after event number `after`, as they are now."""
-        return await self.read(lambda tx: _changed_tasks(tx, self.feature, after))
+        return await self.read(lambda tx: _changed_tasks(tx, self._scope(tx), after))
 
     async def title_of(self, task_id: str) -> str:
         """The title of a task."""
         return (await self.read(lambda tx: tasks.get(tx, task_id))).title
 
 
-def _count_tasks(tx: Reader, run: str, feature: str | None, session_ids: Sequence[str]) -> TaskCounts:
-    where, values = ("where feature = ?", [feature]) if feature else ("", [])
+def _count_tasks(tx: Reader, run: str, scope: TaskFilter, session_ids: Sequence[str]) -> TaskCounts:
+    where, values = scope.where()
     rows = tx.rows(
-        f"select status, case when open_dependencies > 0 then 1 else 0 end, count(*) from task {where} group by 1, 2",
+        "select status, case when open_dependencies > 0 then 1 else 0 end, count(*) from task "
+        f"where {where} group by 1, 2",
         *values,
     )
     counts = {(row[0], row[1]): row[2] for row in rows}
     no_end = "claim_expires_at is null and status = 'in_progress'"
-    by_people = tx.count(f"select count(*) from task {where} {'and' if where else 'where'} {no_end}", *values)
+    by_people = tx.count(f"select count(*) from task where {where} and {no_end}", *values)
 
     ours = [sessions.get(tx, one) for one in session_ids]
 
@@ -373,9 +377,9 @@ def _count_tasks(tx: Reader, run: str, feature: str | None, session_ids: Sequenc
     )
 
 
-def _changed_tasks(tx: Reader, feature: str | None, after: int) -> list[ChangedTask]:
+def _changed_tasks(tx: Reader, scope: TaskFilter, after: int) -> list[ChangedTask]:
     rows = tx.rows("select max(seq), entity_id from event where entity = 'task' and seq > ? group by entity_id", after)
     found = tasks.get_many(tx, [row[1] for row in rows])
     moved = [ChangedTask(row[0], found[row[1]]) for row in rows if row[1] in found]
-    ours = [one for one in moved if feature is None or one.task.feature == feature]
+    ours = [one for one in moved if scope.is_about(one.task)]
     return sorted(ours, key=lambda one: one.seq)

@@ -7,9 +7,10 @@ from typing import NamedTuple
 from binnacle.project.project import Project
 from binnacle.project.store_opening import open_store
 from binnacle.sessions.run_sessions import own_session
-from binnacle.store import notes, tasks
+from binnacle.store import notes, runs, tasks
 from binnacle.store.transaction import Writer
 from binnacle.work.actor import Actor
+from binnacle.work.session import SessionRecord
 from binnacle.work.task import NewTask
 
 
@@ -25,18 +26,25 @@ class RunAdditions(NamedTuple):
 
     async def add_task(self, title: str) -> None:
         """Adds a task to what the run is about."""
-        await self._write(lambda tx, feature: tasks.add(tx, [NewTask(title=title, feature=feature)]))
+
+        def add(tx: Writer, session: SessionRecord | None) -> None:
+            feature = session.feature if session else self.feature
+            added = tasks.add(tx, [NewTask(title=title, feature=feature)])
+            if session is not None and session.run is not None:
+                runs.select_more(tx, session.run, [task.id for task in added])
+
+        await self._write(add)
 
     async def add_note(self, text: str) -> None:
         """Keeps a note for the iterations to come."""
         await self._write(lambda tx, _: notes.add(tx, [("tip", text)]))
 
-    async def _write(self, change: Callable[[Writer, str | None], object]) -> None:
+    async def _write(self, change: Callable[[Writer, SessionRecord | None], object]) -> None:
         def work() -> None:
             with open_store(self.project) as store:
                 with store.read() as tx:
                     session = own_session(tx, self.project, self.run)
                 with store.write(by=self.by, session=session.id if session else None) as tx:
-                    change(tx, session.feature if session else self.feature)
+                    change(tx, session)
 
         await asyncio.to_thread(work)

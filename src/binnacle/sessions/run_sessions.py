@@ -5,6 +5,7 @@ and recognizes them by their lock files.
 """
 
 import platform
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
@@ -16,13 +17,14 @@ from binnacle.project.session_locks import hold_run_lock, was_driven
 from binnacle.project.store_opening import open_store
 from binnacle.project.tool_catalog import catalog_of
 from binnacle.sessions.planning import join_session, kept_input
-from binnacle.store import features, run_planning, runs, sessions, task_moves, tasks
+from binnacle.store import dependencies, features, run_planning, runs, sessions, task_moves, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.actor import SYSTEM
 from binnacle.work.planning_steps import SpecChange
 from binnacle.work.run import RunRecord
 from binnacle.work.session import SessionRecord, SessionTerms
+from binnacle.work.status import is_closed
 
 RECIPE = "loop"
 """The default recipe of a run."""
@@ -59,18 +61,22 @@ def open_run(
     recipe: str | None,
     asked: str,
     asked_file: str,
+    selected: Sequence[str] = (),
     remote: str,
     workers: int,
     must_go_on: bool,
 ) -> RunSessions:
     """The sessions of the run called `name`. Terms that are left out are those of the earlier run.
 
+    `selected` are the tasks that it is about; if none are given, those that it had.
+
     Workers that the run no longer has give back their tasks. With a changed specification, what the tasks cover is
     carried over to it.
 
     Raises:
         NotFound: there is no such run to resume.
-        Refused: it is running in another process, or was given another specification.
+        Refused: it is running in another process, or was given another specification; or a selected task is closed, or
+            waits for one that is not selected.
     """
     load_recipe(recipe or RECIPE, catalog_of(project), repo=project.repo)  # errors in it are reported first
     with ExitStack() as stack, open_store(project) as store, store.write(by=SYSTEM) as tx:
@@ -84,7 +90,8 @@ def open_run(
         if terms.feature is None and asked and before is None:
             terms = terms._replace(feature=_ensure_feature(tx, name))
         subject(tx, terms.discipline, terms.feature, None)  # checks that they exist before anything is begun
-        run, change = _ensure_run(tx, project, name, terms.feature, asked, asked_file, remote)
+        chosen = _check_selection(tx, selected)
+        run, change = _ensure_run(tx, project, name, terms.feature, asked, asked_file, chosen, remote)
         said = _describe_asked(run) or (kept_input(project, before.id) if before else "")
         first = before or _start(tx, name, terms)
         others = [own_session(tx, project, worker) or _start(tx, worker, terms) for worker in _names(name, 2, workers)]
@@ -118,6 +125,28 @@ def newest_run(tx: Reader, project: Project) -> str | None:
     return next((one.name for one in ours if "/" not in one.name), None)
 
 
+def _check_selection(tx: Reader, selected: Sequence[str]) -> tuple[str, ...]:
+    """The ids of tasks that a person selects for a run.
+
+    Raises:
+        NotFound, Ambiguous: one of them is not a task.
+        Refused: one is closed, or waits for an open task that is not selected.
+    """
+    ids = list(dict.fromkeys(tasks.resolve(tx, one) for one in selected))
+    for task in tasks.get_many(tx, ids).values():
+        if is_closed(task.status):
+            raise Refused(f"{task.id} is {task.status} already", hint="leave it out, or reopen it")
+    waits = {one: [need.depends_on for need in needs] for one, needs in dependencies.dependencies_of(tx, ids).items()}
+    needed = tasks.get_many(tx, {need for needs in waits.values() for need in needs})
+    for task_id in ids:
+        open_ = [needed[one] for one in waits.get(task_id, ()) if not is_closed(needed[one].status)]
+        missing = [one.id for one in open_ if one.id not in ids and one.parent not in ids]
+        if missing:
+            hint = f"select these too, or finish them first: {', '.join(missing)}"
+            raise Refused(f"{task_id} waits for {', '.join(missing)}, not selected", hint=hint)
+    return tuple(ids)
+
+
 def _names(name: str, first: int, last: int) -> list[str]:
     return [name if number == 1 else f"{name}/{number}" for number in range(first, last + 1)]
 
@@ -139,7 +168,14 @@ def place_of(project: Project) -> str:
 
 
 def _ensure_run(
-    tx: Writer, project: Project, name: str, feature: str | None, asked: str, asked_file: str, remote: str
+    tx: Writer,
+    project: Project,
+    name: str,
+    feature: str | None,
+    asked: str,
+    asked_file: str,
+    selected: Sequence[str],
+    remote: str,
 ) -> tuple[RunRecord, SpecChange | None]:
     """The run of that name, reopened, or a new one; and how its specification was changed.
 
@@ -148,7 +184,7 @@ def _ensure_run(
     """
     known = before = runs.find_newest(tx, name)
     if known is None or not any(one.status == "active" for one in runs.list_sessions(tx, known.id)):
-        known = runs.start(tx, name, feature=feature, asked=asked, asked_file=asked_file)
+        known = runs.start(tx, name, feature=feature, asked=asked, asked_file=asked_file, selected=selected)
     elsewhere = {one.place for one in runs.list_sessions(tx, known.id) if one.status == "active" and one.place} - {
         place_of(project)
     }
@@ -166,6 +202,7 @@ def _ensure_run(
             raise Refused(f"the run {name!r} has another specification, with no requirement of this one", hint=hint)
     runs.reopen(tx, known.id)
     changes: dict[str, object] = {"remote": remote} if remote else {}
+    changes |= {"tasks": tuple(selected)} if selected else {}
     changes |= {"asked": asked, "asked_file": asked_file} if asked else {}
     changes |= {"is_planned": False} if asked and asked != known.asked else {}
     return (runs.update(tx, known.id, **changes) if changes else runs.get(tx, known.id)), change

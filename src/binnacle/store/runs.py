@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from binnacle.errors import NotFound
 from binnacle.store import attention
 from binnacle.store.fresh_ids import fresh_id
@@ -12,12 +14,14 @@ from binnacle.store.transaction import Reader, Writer
 from binnacle.work.run import RunId, RunRecord
 from binnacle.work.session import SessionRecord
 
-RUNS = Table("run", RunRecord, json=("budget",), times=("created_at", "ended_at"))
+RUNS = Table("run", RunRecord, json=("budget", "tasks"), times=("created_at", "ended_at"))
 
 RUN_PREFIX = "run-"
 
 
-def start(tx: Writer, name: str, *, feature: str | None, asked: str, asked_file: str) -> RunRecord:
+def start(
+    tx: Writer, name: str, *, feature: str | None, asked: str, asked_file: str, selected: Sequence[str] = ()
+) -> RunRecord:
     """Adds a run."""
     run = RunRecord(
         id=RunId(fresh_id(tx, "run", RUN_PREFIX)),
@@ -25,6 +29,7 @@ def start(tx: Writer, name: str, *, feature: str | None, asked: str, asked_file:
         feature=feature,
         asked=asked,
         asked_file=asked_file,
+        tasks=tuple(selected),
         created_at=tx.now,
     )
     for before in RUNS.select(tx, "where name = ?", name):
@@ -76,6 +81,18 @@ def list_runs(tx: Reader, *, limit: int = 50) -> list[RunRecord]:
 def list_sessions(tx: Reader, run_id: str) -> list[SessionRecord]:
     """The sessions of a run's workers, on all machines."""
     return SESSIONS.select(tx, "where run = ? order by number", run_id)
+
+
+def list_selected(tx: Reader, run_id: str) -> tuple[str, ...]:
+    """The tasks that a run is about, if it is about a selection."""
+    row = tx.row("select tasks from run where id = ?", run_id)
+    return tuple(msgspec.json.decode(row[0], type=list[str])) if row is not None else ()
+
+
+def select_more(tx: Writer, run_id: str, ids: Sequence[str]) -> None:
+    """Adds tasks to those that a run is about, if it is about a selection."""
+    if selected := list_selected(tx, run_id):
+        update(tx, run_id, tasks=tuple(dict.fromkeys((*selected, *ids))))
 
 
 def update(tx: Writer, run_id: str, **columns: object) -> RunRecord:

@@ -1,10 +1,12 @@
 """Sessions with their iterations."""
 
+import msgspec
+
 from binnacle.config import access_tokens
 from binnacle.errors import NotFound, Refused
 from binnacle.store.claim_holders import AGENTS
 from binnacle.store.fresh_ids import fresh_id
-from binnacle.store.table import Table
+from binnacle.store.table import Table, placeholders
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work import steps
 from binnacle.work.ids import SessionId
@@ -171,9 +173,13 @@ def close_iteration(tx: Writer, session_id: str, summary: str) -> Iteration:
 
 
 def complete(tx: Writer, session_id: str, *, reason: str = "") -> SessionRecord:
-    """Ends a session, if no task is open in its feature or in the project."""
+    """Ends a session, if no task is open in its feature, in the selection of its run, or in the project."""
     session = _get_active(tx, session_id)
-    scope, values = (" and feature = ?", [session.feature]) if session.feature else ("", [])
+    scope, values = (" and feature = ?", [session.feature]) if session.feature else ("", list[str]())
+    row = tx.row("select tasks from run where id = ?", session.run) if session.run else None
+    if selected := msgspec.json.decode(row[0], type=list[str]) if row is not None else []:
+        several = placeholders(selected)
+        scope, values = f"{scope} and (id in {several} or parent in {several})", [*values, *selected, *selected]
     rows = tx.rows(
         f"select id from task where status in ('pending', 'in_progress', 'partial'){scope} order by number", *values
     )

@@ -52,6 +52,9 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     tag: str | None = None
     parent: TaskId | None = None
     claimed_by: str | None = None
+    selected: tuple[str, ...] = ()
+    """Only these tasks and their parts."""
+
     closed_too: bool = False
 
     def where(self) -> tuple[str, list[Any]]:
@@ -67,10 +70,19 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
             if (value := getattr(self, name)) is not None:
                 parts.append(f"{name} = ?")
                 values.append(value)
+        if self.selected:
+            several = placeholders(self.selected)
+            parts.append(f"(id in {several} or parent in {several})")
+            values += [*self.selected, *self.selected]
         if self.tag is not None:
             parts.append("tags like ? escape '!'")
             values.append(f'%"{escape_like(self.tag.casefold())}"%')
         return " and ".join(parts) or "1 = 1", values
+
+    def is_about(self, task: Task) -> bool:
+        """Whether a task is of the feature and the selection, whatever its status."""
+        is_selected = not self.selected or task.id in self.selected or task.parent in self.selected
+        return is_selected and self.feature in (None, task.feature)
 
 
 def resolve(tx: Reader, text: str) -> TaskId:

@@ -38,6 +38,9 @@ class RunRecord(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The specification, whole."""
 
     asked_file: str = ""
+    tasks: tuple[str, ...] = ()
+    """The tasks that it is about, with their parts; if empty, those of its feature, or all."""
+
     is_planned: bool = False
     """Whether the planning of `asked` is finished."""
 

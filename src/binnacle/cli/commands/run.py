@@ -53,6 +53,8 @@ def _ended(answer: RunEnded, screen: Screen) -> None:
     arg("--model", help="the model it uses (run.model)"),
     arg("--name", help="the name of the run; by default that of the specification"),
     arg("--feature", completes="feature", help="only tasks of this feature"),
+    arg("--task", dest="tasks", action="append", default=[], completes="task", metavar="ID",
+        help="only this task and its parts; may be repeated"),
     arg("--recipe", completes="recipe", help="the tools and the prompt of its iterations (loop)"),
     arg("--discipline", completes="discipline", help="who the agent is"),
     arg("--template", metavar="FILE", help="a prompt of your own; see: bn prompt template"),
@@ -125,6 +127,9 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
         raise UsageError(f"bn run: not a number of workers: {args.workers}", hint="1 to 64")
     if args.resume and args.reset:
         raise UsageError("bn run: --resume and --reset exclude each other", hint="leave one out")
+    if args.spec and args.tasks:
+        hint = "plan the specification first, and then run the tasks that you choose"
+        raise UsageError("bn run: a specification and --task exclude each other", hint=hint)
     budget = parse_budget(args.budget)
     if args.iterations is not None:
         budget = replace(budget, iterations=args.iterations)
@@ -146,6 +151,7 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
         recipe=args.recipe or settings.text("run.recipe") or None,
         discipline=args.discipline,
         feature=args.feature,
+        tasks=tuple(args.tasks),
         agents=tuple(_agents(settings.text("run.agents").split(";") + args.agent_for)),
         budget=budget,
         task_budget=_task_budget(context, args),
@@ -218,6 +224,9 @@ def _name(context: Context, args: Namespace) -> str:
         with context.reading() as tx:
             if (newest := newest_run(tx, context.project)) is not None:
                 return newest
+    if args.tasks:
+        more = f"-and-{len(args.tasks) - 1}-more" if len(args.tasks) > 1 else ""
+        return f"{re.sub(r'[^A-Za-z0-9_-]+', '-', args.tasks[0])[:40]}{more}"
     return args.feature or "work"
 
 

@@ -314,3 +314,11 @@ def _list_failed_merges(tx: Reader, run_id: str) -> list[QueuedMerge]:
         )
         for row in rows
     ]
+
+
+def list_models(tx: Reader, *, limit: int = 50) -> list[str]:
+    """The models that runs had, the newest first."""
+    rows = tx.rows(
+        "select model, max(started_at) from iteration where model <> '' group by model order by 2 desc limit ?", limit
+    )
+    return [row[0] for row in rows]
