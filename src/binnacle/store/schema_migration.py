@@ -9,7 +9,7 @@ from binnacle.work.titles import sketch_title
 
 MIGRATIONS_FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
-LATEST_SCHEMA = 10
+LATEST_SCHEMA = 11
 """Number of the newest migration. A constant, so that opening a store lists no directory."""
 
 TITLE_SKETCH_SCHEMA = 6
