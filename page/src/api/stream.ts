@@ -10,8 +10,8 @@
 import { ApiError, SIGNED_OUT, api } from "./client";
 import type { ChangeMessage, TopicMessage, Topics } from "./types";
 
-/** `lost`: it is being tried again; `signed-out`: the person must open a new link first (`bn gui --link`). */
-export type ConnectionState = "connecting" | "live" | "lost" | "signed-out";
+/** `live`: every change arrives; `reconnecting`: what is shown may be old; `signed out`: the server wants a new link. */
+export type ConnectionState = "connecting" | "live" | "reconnecting" | "signed out";
 
 export interface ChangeListener {
   /** Events of a project in their order. With `reset`, everything about it must be read again. */
@@ -154,7 +154,8 @@ export function watchTopic<Name extends keyof Topics & string>(
       names: [topic],
       onMessage: (_, data) => {
         const told = JSON.parse(data) as TopicMessage;
-        if (told.is_over) end(told.error ? new ApiError(told.error, 0) : undefined);
+        const { error } = told;
+        if (told.is_over) end(error ? new ApiError(error.code, error.message, error.hint, 0) : undefined);
         else listener.onMessage(told.message as Topics[Name]);
       },
       onState: (state) => listener.onState?.(state),
@@ -194,12 +195,14 @@ class ReopenedSource {
   private pause = FIRST_RETRY_MS;
   private heardAt = Date.now();
   private isClosed = false;
+  private isLive = false;
 
   constructor(options: SourceOptions) {
     this.options = options;
     this.ticker = window.setInterval(() => this.tick(), TICK_MS);
     window.addEventListener("pageshow", this.wake);
     window.addEventListener("online", this.wake);
+    document.addEventListener("visibilitychange", this.wake);
     this.open();
   }
 
@@ -209,6 +212,7 @@ class ReopenedSource {
     window.clearTimeout(this.retry);
     window.removeEventListener("pageshow", this.wake);
     window.removeEventListener("online", this.wake);
+    document.removeEventListener("visibilitychange", this.wake);
     this.source?.close();
   }
 
@@ -221,11 +225,11 @@ class ReopenedSource {
     source.onopen = () => {
       this.heardAt = Date.now();
       this.pause = FIRST_RETRY_MS;
+      this.isLive = true;
       this.options.onState("live");
     };
     source.onerror = () => {
-      source.close();
-      void this.fail();
+      if (source === this.source) void this.fail();
     };
     for (const name of ["message", "alive", ...(this.options.names ?? [])]) {
       source.addEventListener(name, (event: MessageEvent<string>) => {
@@ -237,12 +241,14 @@ class ReopenedSource {
 
   /** Finds out why the stream ended, which an `EventSource` does not say, and tries again later. */
   private async fail(): Promise<void> {
+    this.source?.close();
+    this.isLive = false;
     const isSignedOut = await api.projects().then(
       () => false,
       (error: unknown) => error instanceof ApiError && error.code === SIGNED_OUT,
     );
     if (this.isClosed) return;
-    this.options.onState(isSignedOut ? "signed-out" : "lost");
+    this.options.onState(isSignedOut ? "signed out" : "reconnecting");
     const pause = isSignedOut ? SIGNED_OUT_RETRY_MS : this.pause * (0.75 + Math.random() / 2);
     this.pause = Math.min(this.pause * 2, LAST_RETRY_MS);
     window.clearTimeout(this.retry);
@@ -253,9 +259,11 @@ class ReopenedSource {
     if (Date.now() - this.heardAt > SILENT_MS) this.open();
   }
 
+  /** Tries at once when there is reason to: somebody looks again, the network is back, the tab was restored. */
   private readonly wake = (event: Event): void => {
-    const isRestored = event.type === "online" || (event as PageTransitionEvent).persisted;
-    if (isRestored && !this.isClosed) this.open();
+    const isRestored = event.type === "pageshow" && (event as PageTransitionEvent).persisted;
+    const isWaiting = event.type !== "pageshow" && !this.isLive && !document.hidden;
+    if ((isRestored || isWaiting) && !this.isClosed) this.open();
   };
 }
 

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Icon } from "../parts/icon";
 import { Menu } from "../parts/menu";
 import { navigate, useAddress } from "../router";
-import { projects$, useProject } from "../state/projects";
+import { projects$, useIsReadonly, useProject } from "../state/projects";
 import { useStore } from "../state/store";
 
 export function ProjectSwitcher(): JSX.Element {
@@ -11,10 +11,10 @@ export function ProjectSwitcher(): JSX.Element {
   const project = useProject();
   const { view } = useAddress();
   const name = <span class="project-name">{project?.name}</span>;
-  const mode = project?.is_readonly && <span class="badge quiet">read only</span>;
+  const mode = useIsReadonly() && <span class="badge quiet">read only</span>;
   if (projects.length < 2) {
     return (
-      <div class="project" title={project?.repo}>
+      <div class="project" title={project?.place}>
         {name}
         {mode}
       </div>
@@ -22,7 +22,7 @@ export function ProjectSwitcher(): JSX.Element {
   }
   const items = projects.map((one) => ({
     title: one.name,
-    note: one.repo,
+    note: one.place,
     isChosen: one.key === project?.key,
     run: () => navigate({ project: one.key, view: view === "task" ? "board" : view }),
   }));
