@@ -1,5 +1,13 @@
 // Made from the Python structs by `make page`. Do not edit: change src/binnacle/web/api/ instead.
 
+/** That a person accepts exactly what they saw. */
+export interface AcceptReview {
+  review: string;
+  commit: string;
+  tree: string;
+  message?: string;
+}
+
 /** Accepts the changes of a server's tools that a person has seen. */
 export interface AcceptTools {
   name: string;
@@ -10,6 +18,14 @@ export interface AcceptTools {
 /** The tools whose changes were accepted. */
 export interface AcceptedUpstreamTools {
   accepted: string[];
+}
+
+/** A comment on a line of the reviewed commit, on a file (line 0), or on the whole change (no path). */
+export interface AddRemark {
+  review: string;
+  path?: string;
+  line?: number;
+  body: string;
 }
 
 /** The agents, those that ended last, and the newest sessions. */
@@ -24,6 +40,21 @@ export interface AgentsPage {
 export interface AnswerAttention {
   id: string;
   text?: string;
+}
+
+/** The answer of a person: yes, no or always to a permission, words or an option to a question, none to an end. */
+export interface AnswerCause {
+  id: string;
+  answer?: string;
+}
+
+/** An answer that was kept. */
+export interface AnsweredCause {
+  id: string;
+  answer: string;
+  answered_by: string;
+  task_id: string;
+  task_status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending" | null;
 }
 
 /** What waited for a person, with the answer. */
@@ -48,6 +79,31 @@ export interface Attention {
   answered_at?: string | null;
 }
 
+/** A task in a list: what a reader needs to choose it, not to do it. */
+export interface Brief {
+  id: string;
+  title: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  priority: number;
+  kind?: "bug" | "idea" | "task";
+  feature?: string | null;
+  discipline?: string | null;
+  tags?: string[];
+  covers?: string[];
+  waits_for?: number;
+  claimed_by?: string | null;
+  queued?: boolean;
+  level?: "" | "accepted" | "checked" | "merged" | "observed" | "said" | "waived";
+  commit?: string;
+  proven_at?: string | null;
+}
+
+/** A file that cannot be read, so that nothing in it has an effect. */
+export interface BrokenFile {
+  message: string;
+  hint: string;
+}
+
 /** An open project that cannot be read now. */
 export interface BrokenProject {
   key: string;
@@ -61,6 +117,79 @@ export interface BudgetUse {
   kind: string;
   limit: number;
   used: number;
+}
+
+/** Calls a tool as the person. */
+export interface CallTool {
+  name: string;
+  arguments: string;
+  is_confirmed?: boolean;
+}
+
+/** That a task which agents gave up is not to be done, and why. */
+export interface CancelStuckTask {
+  id: string;
+  reason: string;
+}
+
+/** Another name of a tool, and what it takes under that name. */
+export interface CatalogAlias {
+  name: string;
+  schema: string;
+}
+
+/** A recipe, and what its tools cost. */
+export interface CatalogRecipe {
+  name: string;
+  aliases: string[];
+  description: string;
+  tools: number;
+  tokens: number;
+  has_upstreams: boolean;
+}
+
+/** A tool as a list shows it. */
+export interface CatalogTool {
+  name: string;
+  title: string;
+  category: string;
+  summary: string;
+  tokens: number;
+  aliases: string[];
+  server: string;
+  is_reading: boolean;
+  is_destructive: boolean;
+  recipes: string[];
+  limited: string[];
+  can_call: boolean;
+}
+
+/** How something that waited was answered, and by whom. */
+export interface CauseAnswer {
+  id: string;
+  kind: "ended" | "permission" | "question" | "review" | "stuck";
+  title: string;
+  answer: string;
+  answered_by: string;
+  answered_at: string | null;
+}
+
+/** How they were answered, as far as they are over. */
+export interface CauseAnswers {
+  answers: CauseAnswer[];
+}
+
+/** Causes that the page has shown. */
+export interface CausesAsked {
+  ids: string[];
+}
+
+/** Something that a change does to what judges it. */
+export interface ChangeFinding {
+  kind: "base_test_fails" | "checks_changed" | "ci_changed" | "coverage_changed" | "fewer_assertions" | "fixture_changed" | "lint_changed" | "lock_changed" | "outside_link" | "runner_patched" | "snapshot_rewritten" | "test_added" | "test_changed" | "test_narrowed" | "test_not_run" | "test_removed" | "test_skipped" | "threshold_lowered";
+  path: string;
+  line?: number;
+  text?: string;
 }
 
 /** Events of one project, in their order; or that the page has to read everything again. */
@@ -78,6 +207,11 @@ export interface ChangedUpstreamTool {
   tool: string;
   was: string;
   diff: string;
+}
+
+/** A comment. */
+export interface ChosenRemark {
+  id: string;
 }
 
 /** Closed tasks, by level. */
@@ -104,6 +238,55 @@ export interface ConfigProblem {
   hint: string;
 }
 
+/** An order, with the command that the person has seen. */
+export interface ConfirmedOrder {
+  order: RunOrder;
+  command: string;
+}
+
+/** What a reviewer says about one acceptance criterion. */
+export interface CriterionVerdict {
+  criterion: string;
+  met: boolean;
+  place?: string;
+  note?: string;
+}
+
+/** A decision that was kept, and what followed. */
+export interface DecidedReview {
+  review: string;
+  status: "accepted" | "changes" | "open" | "replaced" | "withdrawn";
+  commit: string;
+  task: Brief;
+  sent: number;
+  unblocked: string[];
+  notes: string[];
+  missing: string;
+}
+
+/** One line of a difference. */
+export interface DiffLine {
+  kind: "added" | "hunk" | "note" | "removed" | "same";
+  old?: number;
+  new?: number;
+  text: string;
+  cut?: number;
+}
+
+/** What a draft says now. */
+export interface EditRemark {
+  id: string;
+  body: string;
+}
+
+/** Something of the project that a run would use, and whether it has an effect. */
+export interface EffectOfTrust {
+  key: string;
+  does: string;
+  place: string;
+  state: string;
+}
+
 /** Ends an agent: its registration, its claims and its processes. */
 export interface EndAgent {
   id: string;
@@ -118,6 +301,14 @@ export interface EndedAgent {
   how: string;
   pids: number[];
   released: string[];
+}
+
+/** A run that ended, and how it goes on. */
+export interface EndedRun {
+  id: string;
+  name: string;
+  why: string;
+  resume: string;
 }
 
 /** One change. Events are only appended, never changed. */
@@ -216,6 +407,18 @@ export interface Iteration {
   ended_at?: string | null;
 }
 
+/** An acceptance criterion, and what shows it. */
+export interface JudgedCriterion {
+  number: number;
+  text: string;
+  shown_by?: string;
+}
+
+/** What was ordered of a run. */
+export interface KnownOrder {
+  order: RunOrder | null;
+}
+
 /** A project of this machine that the page can show. */
 export interface KnownProject {
   key: string;
@@ -291,8 +494,52 @@ export interface MessageRun {
   text: string;
 }
 
+/** How many things wait for a person. */
+export interface NeedsCount {
+  count: number;
+}
+
+/** Everything that waits for a person. */
+export interface NeedsYou {
+  causes: OpenCause[];
+  trust: TrustCause | null;
+  logins: WaitingLogin[];
+  count: number;
+}
+
 /** The arguments of what needs none. */
 export type NoArguments = Record<never, never>;
+
+/** An agent that is known by name. */
+export interface OfferedAgent {
+  name: string;
+  is_installed: boolean;
+  install: string;
+}
+
+/** One thing that waits for a person. */
+export interface OpenCause {
+  id: string;
+  kind: "ended" | "permission" | "question" | "review" | "stuck";
+  title: string;
+  body?: string;
+  at: string;
+  agent?: string;
+  session?: string;
+  run?: string;
+  task?: Brief | null;
+  description?: string;
+  options?: string[];
+  preferred?: string;
+  is_blocking?: boolean;
+  attempts?: TriedAttempt[];
+  attempts_total?: number;
+  last_words?: string;
+  checks?: TriedCheck[];
+  review?: ReviewEntry | null;
+  tree?: string;
+  ended?: EndedRun | null;
+}
 
 /** An error as the page gets it. */
 export interface PageError {
@@ -382,11 +629,191 @@ export interface RegisteredAgent {
   active_at: string;
 }
 
+/** That a person asks for changes. Their drafts are sent with it. */
+export interface RejectReview {
+  review: string;
+  commit: string;
+  message?: string;
+  kept_files?: string[];
+}
+
+/** A part of a result. */
+export interface ResultPart {
+  kind: string;
+  text: string;
+  note: string;
+  is_cut: boolean;
+}
+
+/** That a change waits for somebody to look at it, or what came of that. */
+export interface Review {
+  id: string;
+  number?: number;
+  task_id: string;
+  commit_id: string;
+  tree: string;
+  base?: string;
+  run?: string | null;
+  session?: string | null;
+  round?: number;
+  require: "agent" | "both" | "none" | "person";
+  reasons?: string[];
+  reviewers?: number;
+  rounds?: number;
+  handed_over?: string;
+  evidence?: string[];
+  proof?: Record<string, unknown>;
+  status: "accepted" | "changes" | "open" | "replaced" | "withdrawn";
+  asked_by?: string;
+  created_at: string;
+  ended_at?: string | null;
+}
+
+/** A review as one line of a list. */
+export interface ReviewEntry {
+  task_id: string;
+  title: string;
+  priority: number;
+  review?: string;
+  state: string;
+  waits_for?: string[];
+  reasons?: string[];
+  round?: number;
+  level?: "" | "accepted" | "checked" | "merged" | "observed" | "said" | "waived";
+  commit?: string;
+  run?: string;
+  at: string;
+}
+
+/** Which files differ between two commits: those first that judge the change. */
+export interface ReviewFiles {
+  commit: string;
+  before: string;
+  since: string;
+  files: ReviewedFile[];
+  total: number;
+  added: number;
+  removed: number;
+  left_out: number;
+  problem: string;
+  run: string;
+  run_status: string;
+  commits: string[];
+  places: Record<string, number>;
+}
+
+/** The code of a change, or of everything that a run did. */
+export interface ReviewFilesQuery {
+  subject?: string;
+  run?: string;
+  since?: string;
+  limit?: number;
+  offset?: number;
+}
+
+/** These lines, and how many there are. */
+export interface ReviewLines {
+  lines: DiffLine[];
+  total: number;
+  problem: string;
+}
+
+/** Some lines of how one file differs between two commits. */
+export interface ReviewLinesQuery {
+  commit: string;
+  before?: string;
+  path: string;
+  was?: string;
+  context?: number;
+  offset?: number;
+  limit?: number;
+}
+
+/** Some of the reviews, and how many there are. */
+export interface ReviewListPage {
+  reviews: ReviewEntry[];
+  total: number;
+}
+
+/** Which reviews: those that wait, or all. */
+export interface ReviewListQuery {
+  all?: boolean;
+  limit?: number;
+  offset?: number;
+}
+
+/** A change with everything that is known of it besides its code. */
+export interface ReviewPage {
+  task: ReviewedTask;
+  level: "" | "accepted" | "checked" | "merged" | "observed" | "said" | "waived";
+  waits_for: string[];
+  review: Review | null;
+  run: string;
+  findings: ChangeFinding[];
+  checks: ReviewedCheck[];
+  criteria: JudgedCriterion[];
+  verdicts: ShownVerdict[];
+  remarks: ShownRemark[];
+  newest?: string;
+  previous?: string;
+  viewer: string;
+}
+
+/** A change: its task or its review. */
+export interface ReviewQuery {
+  subject: string;
+}
+
+/** What a check said about the change. */
+export interface ReviewedCheck {
+  evidence: string;
+  name: string;
+  verdict: string;
+  words: string;
+  commit: string;
+  at: string;
+  ran?: number | null;
+  failed?: string[];
+  log?: string;
+  excerpt?: string;
+}
+
+/** What a change does to one file, without its lines. */
+export interface ReviewedFile {
+  path: string;
+  before?: string;
+  status: string;
+  note?: string;
+  folded?: string;
+  added?: number;
+  removed?: number;
+  protects?: "binnacle" | "ci" | "coverage" | "fixture" | "lint" | "lock" | "runner" | "snapshot" | "test" | null;
+}
+
+/** The task of a change. */
+export interface ReviewedTask {
+  id: string;
+  title: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  description?: string;
+}
+
 /** An iteration of a run: an attempt at a task, or a planner. */
 export interface RunAttempt {
   iteration: Iteration;
   title: string;
   status: string;
+}
+
+/** What can be chosen for a run. */
+export interface RunChoices {
+  agents: OfferedAgent[];
+  models: string[];
+  features: string[];
+  files: string[];
+  agent: string;
+  model: string;
+  approve: string;
 }
 
 /** One run with everything that happens in it, but for what its agents say. */
@@ -416,6 +843,35 @@ export interface RunEventsQuery {
   run: string;
   before?: number;
   limit?: number;
+}
+
+/** What a person asks of a run that is started for them. */
+export interface RunOrder {
+  name?: string;
+  specification?: string;
+  spec_file?: string;
+  tasks?: string[];
+  feature?: string;
+  agent?: string;
+  model?: string;
+  workers?: number;
+  worktree?: boolean;
+  approve?: "all" | "ask" | "edits" | "none" | null;
+  iterations?: number | null;
+  minutes?: number | null;
+  cost?: number | null;
+  resume?: boolean;
+  allow_gaps?: boolean;
+}
+
+/** The name of a run that is to be resumed. */
+export interface RunOrderQuery {
+  run: string;
+}
+
+/** An order whose effect is asked for. */
+export interface RunOrderToPreview {
+  order: RunOrder;
 }
 
 /** A run in a list: without its specification. */
@@ -457,6 +913,16 @@ export interface RunSpecification {
   total: number;
 }
 
+/** What starting a run would do. */
+export interface RunStartPreview {
+  command: string;
+  folder: string;
+  agent: string;
+  approve: string;
+  trust: EffectOfTrust[];
+  changed_files: string[];
+}
+
 /** What was asked of a run. */
 export interface RunSteeringResult {
   run: string;
@@ -487,6 +953,12 @@ export interface RunsPage {
 export interface RunsQuery {
   before?: string;
   limit?: number;
+}
+
+/** An item, and the content that the person saw. */
+export interface SeenContent {
+  key: string;
+  sha256: string;
 }
 
 /** One server as it is listed, without secrets: the text as written, with literal secrets masked. */
@@ -523,6 +995,34 @@ export interface SessionRecord {
   ended_at?: string | null;
 }
 
+/** A comment on the change, and what became of it. */
+export interface ShownRemark {
+  id: string;
+  state: string;
+  author: string;
+  by_person: boolean;
+  place: string;
+  commit: string;
+  body: string;
+  at: string;
+  code?: string;
+  settled_commit?: string;
+}
+
+/** What a reviewer said. */
+export interface ShownVerdict {
+  id: string;
+  review: string;
+  author: string;
+  by_person: boolean;
+  decision: string;
+  message: string;
+  commit: string;
+  is_current: boolean;
+  criteria: CriterionVerdict[];
+  at: string;
+}
+
 /** What the iterations with one key took. */
 export interface SpendingLine {
   key: string;
@@ -533,6 +1033,23 @@ export interface SpendingLine {
   cost?: Record<string, number>;
   iterations_with_tokens?: number;
   iterations_with_cost?: number;
+}
+
+/** A run that was started, and what it printed. */
+export interface StartedRun {
+  id: string;
+  name: string;
+  command: string;
+  started_at: string;
+  is_alive: boolean;
+  output: string;
+  error: string;
+  hint: string;
+}
+
+/** A run that was started. */
+export interface StartedRunQuery {
+  id: string;
 }
 
 /** A run, by its id, its name or one of its sessions. */
@@ -560,6 +1077,48 @@ export interface TaskSearch {
   limit?: number;
 }
 
+/** What a call led to. */
+export interface ToolCallResult {
+  is_error: boolean;
+  parts: ResultPart[];
+  structured: string;
+  milliseconds: number;
+}
+
+/** An error that a tool may answer with, and when. */
+export interface ToolFailure {
+  code: string;
+  when: string;
+}
+
+/** Whether a recipe has a tool, and why. */
+export interface ToolInRecipe {
+  recipe: string;
+  enabled: boolean;
+  why: string;
+}
+
+/** Names a tool, by any of its names. */
+export interface ToolName {
+  name: string;
+  discipline?: string;
+}
+
+/** Everything about a tool. */
+export interface ToolPage {
+  tool: CatalogTool;
+  description: string;
+  when_to_use: string;
+  schema: string;
+  output_schema: string;
+  aliases: CatalogAlias[];
+  failures: ToolFailure[];
+  prerequisites: string[];
+  timeout: number | null;
+  is_idempotent: boolean;
+  recipes: ToolInRecipe[];
+}
+
 /** A tool of a server, for people and programs that look for one. */
 export interface ToolSummary {
   name: string;
@@ -568,6 +1127,19 @@ export interface ToolSummary {
   tool: string;
   description: string;
   tokens: number;
+}
+
+/** The catalog, and what each recipe has of it. */
+export interface ToolsPage {
+  tools: CatalogTool[];
+  recipes: CatalogRecipe[];
+  disciplines: string[];
+  tested: string[];
+}
+
+/** For whom the tools are wanted. */
+export interface ToolsQuery {
+  discipline?: string;
 }
 
 /** A message of a topic that the page watches. The `message` is of the topic's type. */
@@ -639,6 +1211,45 @@ export interface TranscriptWindow {
   start: number;
   end: number;
   size: number;
+}
+
+/** An attempt of a run at a task, as far as a person who decides has to know it. */
+export interface TriedAttempt {
+  at: string;
+  agent?: string;
+  outcome?: "" | "blocked" | "conflict" | "done" | "failed" | "limit" | "partial" | "question" | "repeating" | "review" | "stopped" | "unfinished" | "unproven";
+  reason?: string;
+  commit?: string;
+  seconds?: number;
+  cost?: number;
+  currency?: string;
+}
+
+/** What a check said, with the part of its log that shows why. */
+export interface TriedCheck {
+  evidence: string;
+  name: string;
+  words: string;
+  commit: string;
+  at: string;
+  excerpt?: string;
+  failed?: string[];
+}
+
+/** Everything in a project that waits for trust. */
+export interface TrustCause {
+  items: WaitingTrust[];
+  problems: BrokenFile[];
+}
+
+/** What a person trusts. */
+export interface TrustItems {
+  items: SeenContent[];
+}
+
+/** What is trusted now, by key. */
+export interface TrustedItems {
+  keys: string[];
 }
 
 /** A server and its state. */
@@ -723,6 +1334,26 @@ export interface ViewCounts {
   agents: number;
 }
 
+/** A server that wants a login and has none. */
+export interface WaitingLogin {
+  server: string;
+  url: string;
+  command: string;
+}
+
+/** Something that has no effect until a person trusts exactly this content. */
+export interface WaitingTrust {
+  key: string;
+  kind: "check" | "hook" | "recipe" | "script" | "server" | "setting" | "template";
+  state: "changed" | "new" | "trusted";
+  place: string;
+  does: string;
+  sha256: string;
+  content: string;
+  changes: string[];
+  trusted_by: string;
+}
+
 /** An agent, where it is, and what it works on. */
 export interface WorkingAgent {
   agent: RegisteredAgent;
@@ -738,16 +1369,29 @@ export interface WorkingAgent {
 /** What the page can read, by name. */
 export interface Reads {
   agents: { asked: NoArguments; answer: AgentsPage };
+  cause_answers: { asked: CausesAsked; answer: CauseAnswers };
   event_changes: { asked: EventNumber; answer: EventChanges };
   graph: { asked: GraphQuery; answer: GraphPage };
   log: { asked: LogQuery; answer: LogPage };
   log_words: { asked: NoArguments; answer: LogWords };
+  needs_you: { asked: NoArguments; answer: NeedsYou };
+  needs_you_count: { asked: NoArguments; answer: NeedsCount };
   project: { asked: NoArguments; answer: ProjectSummary };
+  review: { asked: ReviewQuery; answer: ReviewPage };
+  review_files: { asked: ReviewFilesQuery; answer: ReviewFiles };
+  review_lines: { asked: ReviewLinesQuery; answer: ReviewLines };
+  review_list: { asked: ReviewListQuery; answer: ReviewListPage };
   run: { asked: RunQuery; answer: RunPage };
+  run_choices: { asked: NoArguments; answer: RunChoices };
   run_events: { asked: RunEventsQuery; answer: RunEventsPage };
+  run_order: { asked: RunOrderQuery; answer: KnownOrder };
   run_specification: { asked: RunQuery; answer: RunSpecification };
+  run_start_preview: { asked: RunOrderToPreview; answer: RunStartPreview };
   runs: { asked: RunsQuery; answer: RunsPage };
   search_tasks: { asked: TaskSearch; answer: FoundTasks };
+  started_run: { asked: StartedRunQuery; answer: StartedRun };
+  tool: { asked: ToolName; answer: ToolPage };
+  tools: { asked: ToolsQuery; answer: ToolsPage };
   transcript: { asked: TranscriptQuery; answer: TranscriptWindow };
   transcript_entry: { asked: TranscriptEntryQuery; answer: CompleteEntry };
   transcript_marks: { asked: TranscriptMarksQuery; answer: TranscriptMarks };
@@ -758,18 +1402,29 @@ export interface Reads {
 
 /** What a person can do on the page, by name. */
 export interface Actions {
+  accept_review: { asked: AcceptReview; answer: DecidedReview };
   accept_tools: { asked: AcceptTools; answer: AcceptedUpstreamTools };
+  add_remark: { asked: AddRemark; answer: ShownRemark };
   answer_attention: { asked: AnswerAttention; answer: AnsweredEntry };
+  answer_cause: { asked: AnswerCause; answer: AnsweredCause };
+  call_tool: { asked: CallTool; answer: ToolCallResult };
+  cancel_stuck_task: { asked: CancelStuckTask; answer: AnsweredCause };
+  edit_remark: { asked: EditRemark; answer: ShownRemark };
   end_agent: { asked: EndAgent; answer: EndedAgent };
   log_in_upstream: { asked: UpstreamName; answer: UpstreamLoggedIn };
   log_out_upstream: { asked: UpstreamName; answer: UpstreamLoggedOut };
   message_run: { asked: MessageRun; answer: RunSteeringResult };
   pause_run: { asked: SteerRun; answer: RunSteeringResult };
   reap_agents: { asked: NoArguments; answer: ReapedAgents };
+  reject_review: { asked: RejectReview; answer: DecidedReview };
+  remove_remark: { asked: ChosenRemark; answer: ShownRemark };
   resume_run: { asked: SteerRun; answer: RunSteeringResult };
+  settle_remark: { asked: ChosenRemark; answer: ShownRemark };
+  start_run: { asked: ConfirmedOrder; answer: StartedRun };
   stop_run: { asked: SteerRun; answer: RunSteeringResult };
   switch_upstream: { asked: SwitchUpstream; answer: SwitchedUpstream };
   test_upstream: { asked: UpstreamName; answer: UpstreamEntry };
+  trust_items: { asked: TrustItems; answer: TrustedItems };
 }
 
 /** What the page can watch, by name: the type of the messages. */
