@@ -30,6 +30,7 @@
     │   ├── Cycle           E_CYCLE              the dependency would close a cycle
     │   ├── Referenced      E_REFERENCED         something else still refers to it
     │   ├── WrongStatus     E_STATUS             the task's status does not allow it
+    │   ├── StaleView       E_CHANGED            someone else changed it since it was read
     │   ├── Claimed         E_CLAIMED            someone else holds the task
     │   ├── StaleClaim      E_STALE_CLAIM        someone else has claimed the task since
     │   ├── HoldsAnother    E_HOLDS_ANOTHER      the agent already works on a task
@@ -278,6 +279,10 @@ class Referenced(Refused):
 
 class WrongStatus(Refused):
     code = "E_STATUS"
+
+
+class StaleView(Refused):
+    code = "E_CHANGED"
 
 
 class Claimed(Refused):

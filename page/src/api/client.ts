@@ -51,13 +51,14 @@ export const api = {
     name: Name,
     asked: Actions[Name]["asked"],
     signal?: AbortSignal,
+    timeout = ACT_TIMEOUT_MS,
   ): Promise<Actions[Name]["answer"]> {
     const init = {
       method: "POST",
       headers: { "content-type": "application/json", "x-binnacle-page": "1" },
       body: JSON.stringify(asked),
     };
-    return call(`/api/${project}/${name}`, init, ACT_TIMEOUT_MS, signal);
+    return call(`/api/${project}/${name}`, init, timeout, signal);
   },
 };
 

@@ -28,6 +28,20 @@ export interface AddRemark {
   body: string;
 }
 
+/** A task to add. */
+export interface AddTask {
+  title: string;
+  description?: string;
+  kind?: "bug" | "idea" | "task";
+  priority?: number;
+  status?: "draft" | "pending";
+  feature?: string;
+  discipline?: string;
+  tags?: string[];
+  acceptance_criteria?: string[];
+  depends_on?: string[];
+}
+
 /** The agents, those that ended last, and the newest sessions. */
 export interface AgentsPage {
   agents: WorkingAgent[];
@@ -77,6 +91,60 @@ export interface Attention {
   answer?: string;
   answered_by?: string | null;
   answered_at?: string | null;
+}
+
+/** A task on a board. */
+export interface BoardCard {
+  id: string;
+  title: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  kind: "bug" | "idea" | "task";
+  priority: number;
+  feature: string;
+  tags: string[];
+  holder: string;
+  holder_id: string;
+  cost: Record<string, number>;
+  tokens: number;
+  level: "" | "accepted" | "checked" | "merged" | "observed" | "said" | "waived";
+  blocked_by: number;
+  questions: number;
+  queue_position: number | null;
+  since: string;
+}
+
+/** What a board can be filtered by, and what a new task may have. */
+export interface BoardChoices {
+  features: string[];
+  disciplines: string[];
+  agents: string[];
+  tags: string[];
+}
+
+/** The tasks of one status: how many there are, and a window of them. */
+export interface BoardColumn {
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  total: number;
+  offset: number;
+  cards: BoardCard[];
+}
+
+/** The columns of the board, each with its first cards. */
+export interface BoardPage {
+  columns: BoardColumn[];
+  total: number;
+}
+
+/** Which tasks to show, and how many cards of each column. */
+export interface BoardQuery {
+  text?: string;
+  feature?: string;
+  discipline?: string;
+  agent?: string;
+  tag?: string;
+  level?: "" | "accepted" | "checked" | "merged" | "observed" | "said" | "waived";
+  priority?: number | null;
+  limit?: number;
 }
 
 /** A task in a list: what a reader needs to choose it, not to do it. */
@@ -209,6 +277,28 @@ export interface ChangedUpstreamTool {
   diff: string;
 }
 
+/** What the store knows of the last days. */
+export interface ChartsPage {
+  days: WorkDay[];
+  statuses: TimeInStatus;
+  by_day: SpendingLine[];
+  by_agent: SpendingLine[];
+  by_model: SpendingLine[];
+  by_recipe: SpendingLine[];
+  total: SpendingLine;
+}
+
+/** How far back to look. */
+export interface ChartsQuery {
+  days?: number;
+}
+
+/** What the checks of a task do now. */
+export interface CheckProgress {
+  text: string;
+  is_over: boolean;
+}
+
 /** A comment. */
 export interface ChosenRemark {
   id: string;
@@ -222,6 +312,31 @@ export interface ClosedCount {
   observed?: number;
   said?: number;
   cancelled?: number;
+}
+
+/** A window of one column. */
+export interface ColumnQuery {
+  text?: string;
+  feature?: string;
+  discipline?: string;
+  agent?: string;
+  tag?: string;
+  level?: "" | "accepted" | "checked" | "merged" | "observed" | "said" | "waived";
+  priority?: number | null;
+  limit?: number;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  offset?: number;
+}
+
+/** A comment on a task. All comments together are the history of its attempts. */
+export interface Comment {
+  id: string;
+  task_id: string;
+  author: string;
+  discipline?: string | null;
+  body: string;
+  created_at: string;
+  updated_at: string;
 }
 
 /** An entry with all of its texts. */
@@ -244,6 +359,16 @@ export interface ConfirmedOrder {
   command: string;
 }
 
+/** An acceptance criterion that names a check or a test, and what that said. */
+export interface CriterionProof {
+  text: string;
+  check?: string;
+  test?: string;
+  state?: "failed" | "open" | "proven";
+  commit?: string;
+  reason?: string;
+}
+
 /** What a reviewer says about one acceptance criterion. */
 export interface CriterionVerdict {
   criterion: string;
@@ -264,6 +389,11 @@ export interface DecidedReview {
   missing: string;
 }
 
+/** A task to delete. */
+export interface DeleteTask {
+  id: string;
+}
+
 /** One line of a difference. */
 export interface DiffLine {
   kind: "added" | "hunk" | "note" | "removed" | "same";
@@ -277,6 +407,21 @@ export interface DiffLine {
 export interface EditRemark {
   id: string;
   body: string;
+}
+
+/** New values of some fields of a task. */
+export interface EditTask {
+  id: string;
+  changes: Record<string, string | number | string[] | null>;
+  seen: number;
+}
+
+/** A task after a change. */
+export interface EditedTask {
+  id: string;
+  title: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  seen: number;
 }
 
 /** Something of the project that a run would use, and whether it has an effect. */
@@ -333,6 +478,54 @@ export interface EventChanges {
 /** Names an event. */
 export interface EventNumber {
   seq: number;
+}
+
+/** The result of one check on one tree. */
+export interface Evidence {
+  id: string;
+  check_name: string;
+  definition: string;
+  commit_id: string;
+  tree: string;
+  base?: string;
+  environment?: string;
+  environment_summary?: string;
+  verdict: "could_not_run" | "fail" | "flaky" | "pass" | "timeout";
+  reason?: string;
+  exit_code?: number | null;
+  ran?: number | null;
+  passed?: string[];
+  failed?: string[];
+  new_failed?: string[];
+  old_failed?: string[];
+  flaky?: string[];
+  decision?: "allow" | "ask" | "refuse";
+  findings?: ChangeFinding[];
+  seconds?: number;
+  log?: string;
+  log_bytes?: number;
+  log_excerpt?: string;
+  machine?: string;
+  asked_by?: string;
+  task_id?: string | null;
+  run?: string | null;
+  session?: string | null;
+  tier?: "fast" | "full";
+  is_merged?: boolean;
+  is_bug?: boolean;
+  created_at: string;
+}
+
+/** What a check wrote. */
+export interface EvidenceLog {
+  id: string;
+  text: string;
+  left_out: number;
+}
+
+/** The result of a check. */
+export interface EvidenceQuery {
+  id: string;
 }
 
 /** A task that matches. */
@@ -426,6 +619,18 @@ export interface KnownProject {
   place: string;
 }
 
+/** What an agent did last for a task. */
+export interface LatestStep {
+  task_id: string;
+  text: string;
+  at: string;
+}
+
+/** What the agents that work did last. */
+export interface LatestSteps {
+  steps: LatestStep[];
+}
+
 /** A run, how it stands, and what it took. */
 export interface ListedRun {
   run: RunOverview;
@@ -492,6 +697,26 @@ export interface LogWords {
 export interface MessageRun {
   run: string;
   text: string;
+}
+
+/** Moves a task to a status. */
+export interface MoveTask {
+  id: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  reason?: string;
+  blocked_on?: string;
+  waive?: string;
+  force?: boolean;
+  seen?: number | null;
+}
+
+/** A task after a move. */
+export interface MovedTask {
+  id: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  unblocked: string[];
+  warnings: string[];
+  checks: string[];
 }
 
 /** How many things wait for a person. */
@@ -587,6 +812,42 @@ export interface ProjectsPage {
   others: KnownProject[];
 }
 
+/** Runs the checks of a task that was called done. */
+export interface ProveTask {
+  id: string;
+}
+
+/** What the checks of a task led to. */
+export interface ProvenTask {
+  id: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  is_done: boolean;
+  missing: string;
+  unblocked: string[];
+}
+
+/** What an agent asks people about its task. */
+export interface Question {
+  id: string;
+  task_id: string;
+  session?: string | null;
+  text: string;
+  options?: string[];
+  preferred?: string;
+  blocking: boolean;
+  asked_by: string;
+  created_at: string;
+  answer?: string;
+  answered_by?: string | null;
+  answered_at?: string | null;
+}
+
+/** Puts a task into the queue, or takes it out. */
+export interface QueueTask {
+  id: string;
+  place?: string;
+}
+
 /** A change of a run that is not merged yet. */
 export interface QueuedMerge {
   task_id: string;
@@ -596,6 +857,11 @@ export interface QueuedMerge {
   session: string;
   commit: string;
   reason: string;
+}
+
+/** The queue in order. */
+export interface QueuedTasks {
+  ids: string[];
 }
 
 /** The stale agents that were taken off the list. */
@@ -635,6 +901,39 @@ export interface RejectReview {
   commit: string;
   message?: string;
   kept_files?: string[];
+}
+
+/** What a reader needs to know about a related task. */
+export interface RelatedTask {
+  id: string;
+  title: string;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  reason?: string;
+}
+
+/** What an agent reported about its task. */
+export interface Report {
+  id: string;
+  session?: string | null;
+  task_id: string;
+  kind: "blocked" | "done" | "flag" | "learning" | "partial" | "question" | "stuck" | "suggestion";
+  body: Record<string, unknown>;
+  author: string;
+  created_at: string;
+  settled_at?: string | null;
+  outcome?: "" | "blocked" | "done" | "left" | "needs_input" | "pending" | "superseded";
+  note?: string;
+}
+
+/** What became of the last time that a task was called done. */
+export interface RequestState {
+  report: string;
+  state: "granted" | "refused" | "waiting";
+  asked_by: string;
+  asked_at: string;
+  settled_at?: string | null;
+  commit?: string;
+  reason?: string;
 }
 
 /** A part of a result. */
@@ -762,6 +1061,26 @@ export interface ReviewPage {
 /** A change: its task or its review. */
 export interface ReviewQuery {
   subject: string;
+}
+
+/** A comment on a change, at a place of it. */
+export interface ReviewRemark {
+  id: string;
+  review: string;
+  task_id: string;
+  author: string;
+  is_by_person?: boolean;
+  commit_id: string;
+  path?: string;
+  line?: number;
+  code?: string;
+  body: string;
+  state?: "addressed" | "draft" | "outdated" | "seen" | "sent";
+  settled_commit?: string;
+  created_at: string;
+  sent_at?: string | null;
+  seen_at?: string | null;
+  settled_at?: string | null;
 }
 
 /** What a check said about the change. */
@@ -1052,6 +1371,15 @@ export interface StartedRunQuery {
   id: string;
 }
 
+/** How long tasks were in a status. */
+export interface StatusTime {
+  status: string;
+  times: number;
+  seconds: number;
+  median_seconds: number;
+  longest_seconds: number;
+}
+
 /** A run, by its id, its name or one of its sessions. */
 export interface SteerRun {
   run: string;
@@ -1071,10 +1399,111 @@ export interface SwitchedUpstream {
   is_changed: boolean;
 }
 
+/** A piece of work in the store. */
+export interface Task {
+  title: string;
+  description?: string;
+  kind: "bug" | "idea" | "task";
+  priority: number;
+  feature?: string | null;
+  discipline?: string | null;
+  parent?: string | null;
+  acceptance_criteria?: string[];
+  context_files?: string[];
+  hints?: string;
+  pseudocode?: string;
+  output_artifacts?: string[];
+  estimated_turns?: number | null;
+  tags?: string[];
+  covers?: string[];
+  checks?: string[];
+  provenance?: "agent" | "human" | "system";
+  id: string;
+  number: number;
+  status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  open_dependencies?: number;
+  queue_position?: number | null;
+  claimed_by?: string | null;
+  claim_expires_at?: string | null;
+  fence?: number;
+  closed_reason?: string;
+  created_at: string;
+  updated_at: string;
+  closed_at?: string | null;
+  enriched_at?: string | null;
+  evidence_level?: "" | "accepted" | "checked" | "merged" | "observed" | "said" | "waived";
+  evidence_commit?: string;
+  evidence_at?: string | null;
+}
+
+/** The closing report of one session, with its outcome. */
+export interface TaskAttempt {
+  report: Report;
+  said: string;
+}
+
+/** A comment to add. */
+export interface TaskComment {
+  id: string;
+  body: string;
+}
+
+/** That a task waits for another one, or no longer does. */
+export interface TaskDependency {
+  id: string;
+  on: string;
+  reason?: string;
+}
+
+/** A task and everything related to it. */
+export interface TaskDetails {
+  task: Task;
+  depends_on?: RelatedTask[];
+  dependents?: RelatedTask[];
+  parts?: RelatedTask[];
+  comments?: Comment[];
+  questions?: Question[];
+  evidence?: Evidence[];
+  criteria?: CriterionProof[];
+  waivers?: Waiver[];
+  review?: Review | null;
+  remarks?: ReviewRemark[];
+  needs?: string[];
+  request?: RequestState | null;
+}
+
+/** A task as a page that needs nothing else, to be kept or sent. */
+export interface TaskFile {
+  name: string;
+  html: string;
+}
+
+/** A task with everything about it. */
+export interface TaskPage {
+  details: TaskDetails;
+  attempts: Iteration[];
+  tried: TaskAttempt[];
+  runs: Record<string, string>;
+  names: Record<string, string>;
+  seen: number;
+}
+
+/** A task, by its id or the beginning of it. */
+export interface TaskQuery {
+  id: string;
+}
+
 /** The beginning of an id, or words of a task. */
 export interface TaskSearch {
   text: string;
   limit?: number;
+}
+
+/** How long tasks were in each status, and from when on that is known. */
+export interface TimeInStatus {
+  statuses: StatusTime[];
+  since: string | null;
+  is_complete: boolean;
 }
 
 /** What a call led to. */
@@ -1127,6 +1556,23 @@ export interface ToolSummary {
   tool: string;
   description: string;
   tokens: number;
+}
+
+/** The calls of one kind of tool. */
+export interface ToolTime {
+  kind: string;
+  calls: number;
+  failed: number;
+  median_seconds: number;
+  slow_seconds: number;
+  longest_seconds: number;
+}
+
+/** The calls of agents, by kind, and what they were counted from. */
+export interface ToolTimes {
+  tools: ToolTime[];
+  sessions: number;
+  is_complete: boolean;
 }
 
 /** The catalog, and what each recipe has of it. */
@@ -1354,6 +1800,26 @@ export interface WaitingTrust {
   trusted_by: string;
 }
 
+/** That a person closed a task without its checks. */
+export interface Waiver {
+  id: string;
+  task_id: string;
+  waived_by: string;
+  reason: string;
+  checks?: string[];
+  created_at: string;
+}
+
+/** What happened on one day (UTC). */
+export interface WorkDay {
+  day: string;
+  added: number;
+  done: number;
+  proven: number;
+  cancelled: number;
+  open: number;
+}
+
 /** An agent, where it is, and what it works on. */
 export interface WorkingAgent {
   agent: RegisteredAgent;
@@ -1369,9 +1835,15 @@ export interface WorkingAgent {
 /** What the page can read, by name. */
 export interface Reads {
   agents: { asked: NoArguments; answer: AgentsPage };
+  board: { asked: BoardQuery; answer: BoardPage };
+  board_choices: { asked: NoArguments; answer: BoardChoices };
+  board_column: { asked: ColumnQuery; answer: BoardColumn };
   cause_answers: { asked: CausesAsked; answer: CauseAnswers };
+  charts: { asked: ChartsQuery; answer: ChartsPage };
   event_changes: { asked: EventNumber; answer: EventChanges };
+  evidence_log: { asked: EvidenceQuery; answer: EvidenceLog };
   graph: { asked: GraphQuery; answer: GraphPage };
+  latest_steps: { asked: NoArguments; answer: LatestSteps };
   log: { asked: LogQuery; answer: LogPage };
   log_words: { asked: NoArguments; answer: LogWords };
   needs_you: { asked: NoArguments; answer: NeedsYou };
@@ -1390,7 +1862,10 @@ export interface Reads {
   runs: { asked: RunsQuery; answer: RunsPage };
   search_tasks: { asked: TaskSearch; answer: FoundTasks };
   started_run: { asked: StartedRunQuery; answer: StartedRun };
+  task: { asked: TaskQuery; answer: TaskPage };
+  task_file: { asked: TaskQuery; answer: TaskFile };
   tool: { asked: ToolName; answer: ToolPage };
+  tool_times: { asked: ChartsQuery; answer: ToolTimes };
   tools: { asked: ToolsQuery; answer: ToolsPage };
   transcript: { asked: TranscriptQuery; answer: TranscriptWindow };
   transcript_entry: { asked: TranscriptEntryQuery; answer: CompleteEntry };
@@ -1404,19 +1879,28 @@ export interface Reads {
 export interface Actions {
   accept_review: { asked: AcceptReview; answer: DecidedReview };
   accept_tools: { asked: AcceptTools; answer: AcceptedUpstreamTools };
+  add_comment: { asked: TaskComment; answer: EditedTask };
+  add_dependency: { asked: TaskDependency; answer: EditedTask };
   add_remark: { asked: AddRemark; answer: ShownRemark };
+  add_task: { asked: AddTask; answer: EditedTask };
   answer_attention: { asked: AnswerAttention; answer: AnsweredEntry };
   answer_cause: { asked: AnswerCause; answer: AnsweredCause };
   call_tool: { asked: CallTool; answer: ToolCallResult };
   cancel_stuck_task: { asked: CancelStuckTask; answer: AnsweredCause };
+  delete_task: { asked: DeleteTask; answer: EditedTask };
   edit_remark: { asked: EditRemark; answer: ShownRemark };
+  edit_task: { asked: EditTask; answer: EditedTask };
   end_agent: { asked: EndAgent; answer: EndedAgent };
   log_in_upstream: { asked: UpstreamName; answer: UpstreamLoggedIn };
   log_out_upstream: { asked: UpstreamName; answer: UpstreamLoggedOut };
   message_run: { asked: MessageRun; answer: RunSteeringResult };
+  move_task: { asked: MoveTask; answer: MovedTask };
   pause_run: { asked: SteerRun; answer: RunSteeringResult };
+  prove_task: { asked: ProveTask; answer: ProvenTask };
+  queue_task: { asked: QueueTask; answer: QueuedTasks };
   reap_agents: { asked: NoArguments; answer: ReapedAgents };
   reject_review: { asked: RejectReview; answer: DecidedReview };
+  remove_dependency: { asked: TaskDependency; answer: EditedTask };
   remove_remark: { asked: ChosenRemark; answer: ShownRemark };
   resume_run: { asked: SteerRun; answer: RunSteeringResult };
   settle_remark: { asked: ChosenRemark; answer: ShownRemark };
@@ -1428,4 +1912,6 @@ export interface Actions {
 }
 
 /** What the page can watch, by name: the type of the messages. */
-export type Topics = Record<never, never>;
+export interface Topics {
+  task_checks: CheckProgress;
+}

@@ -1,6 +1,7 @@
 // The frame around every view: navigation, project, search, connection, and what works everywhere.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import { SIGNED_OUT } from "../api/client";
 import { ErrorNote, LoadingNote } from "../parts/notes";
 import { Icon } from "../parts/icon";
 import { Messages } from "../parts/messages";
@@ -30,8 +31,8 @@ export function Shell(): JSX.Element {
   if (isKnown) return <ProjectShell />;
   return (
     <main class="start">
-      {error && error.status === 401 && <SignedOut />}
-      {error && error.status !== 401 && <ErrorNote error={error} onRetry={loadProjects} />}
+      {error && error.code === SIGNED_OUT && <SignedOut />}
+      {error && error.code !== SIGNED_OUT && <ErrorNote error={error} onRetry={() => void loadProjects()} />}
       {!error && !projects && <LoadingNote />}
       {projects && project && <UnknownProject name={project} />}
     </main>
@@ -100,7 +101,7 @@ function SignedOut(): JSX.Element {
     <div class="empty-view">
       <h1>You are signed out</h1>
       <p>
-        Run <code>bn gui</code> in the project, and open the link that it prints.
+        Run <code>bn gui --link</code> in the project, and open the link that it prints.
       </p>
     </div>
   );

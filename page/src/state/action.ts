@@ -1,8 +1,9 @@
 // Doing something on the server in components.
 import { useRef, useState } from "preact/hooks";
-import { api, ApiError } from "../api/client";
+import { api, type ApiError } from "../api/client";
 import type { Actions } from "../api/types";
 import { useAddress } from "../router";
+import { asApiError } from "./faults";
 import { showError, showToast } from "./messages";
 
 export interface ActionOptions {
@@ -10,6 +11,8 @@ export interface ActionOptions {
   done?: string;
   /** Where an error is shown: in a message of the page, or where the caller puts `error`. */
   errors?: "message" | "inline";
+  /** Milliseconds that it may take, if that is more than usual. */
+  timeout?: number;
 }
 
 export interface PageAction<Asked, Answer> {
@@ -23,7 +26,7 @@ export interface PageAction<Asked, Answer> {
 /** An action that is on its way at most once, and says what went wrong. Disable its button while `isPending`. */
 export function useAction<Name extends keyof Actions>(
   name: Name,
-  { done, errors = "message" }: ActionOptions = {},
+  { done, errors = "message", timeout }: ActionOptions = {},
 ): PageAction<Actions[Name]["asked"], Actions[Name]["answer"]> {
   const { project } = useAddress();
   const [isPending, setPending] = useState(false);
@@ -36,11 +39,11 @@ export function useAction<Name extends keyof Actions>(
     setPending(true);
     setError(null);
     try {
-      const answer = await api.act(project, name, asked);
+      const answer = await api.act(project, name, asked, undefined, timeout);
       if (done) showToast(done);
       return answer;
     } catch (problem) {
-      const refused = problem instanceof ApiError ? problem : new ApiError("E_PAGE", String(problem), "reload the page", 0);
+      const refused = asApiError(problem);
       setError(refused);
       if (errors === "message") showError(refused);
       return undefined;

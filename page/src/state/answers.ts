@@ -1,6 +1,7 @@
 // What the server answered, by question: shown at once when it is asked again, and asked again when something changed.
-import { api, ApiError } from "../api/client";
+import { api, type ApiError } from "../api/client";
 import type { Reads } from "../api/types";
+import { asApiError } from "./faults";
 
 export type ReadName = keyof Reads;
 
@@ -59,10 +60,11 @@ export function watchAnswer(key: string, question: Question, listener: () => voi
 }
 
 /** Makes answers of a project old that depend on one of these entities. */
-export function markChanged(project: string, entities: ReadonlySet<string>): void {
+export function markChanged(project: string, entities: ReadonlySet<string> | "all"): void {
   for (const entry of saved.values()) {
     const { on } = entry.question;
-    if (entry.question.project === project && (on === "all" || on.some((one) => entities.has(one)))) entry.isOld = true;
+    const isAffected = entities === "all" || on === "all" || on.some((one) => entities.has(one));
+    if (entry.question.project === project && isAffected) entry.isOld = true;
   }
   refreshSoon();
 }
@@ -106,7 +108,7 @@ async function load(entry: SavedAnswer): Promise<void> {
     entry.answer = sameAs(entry.answer, answer) ? entry.answer : answer;
     entry.error = null;
   } catch (error) {
-    entry.error = error instanceof ApiError ? error : new ApiError("E_PAGE", String(error), "reload the page", 0);
+    entry.error = asApiError(error);
   }
   entry.isLoading = false;
   notify(entry);

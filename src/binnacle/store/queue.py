@@ -30,6 +30,23 @@ def add(tx: Writer, texts: Sequence[str], *, first: bool = False) -> list[Task]:
     return list_queue(tx)
 
 
+def insert(tx: Writer, text: str, *, before: str) -> list[Task]:
+    """Puts a task before another one that is in the queue, or at the end if that one is not. Returns the queue."""
+    task, other = tasks.get(tx, text), tasks.get(tx, before)
+    if other.queue_position is None:
+        return add(tx, [task.id])
+    if is_closed(task.status):
+        raise WrongStatus(f"{task.id} is {task.status}", hint=steps.reopen(task.id, words="reopen it first"))
+    order = [one for one in list_queue(tx) if one.id != task.id]
+    order.insert(next(place for place, one in enumerate(order) if one.id == other.id), task)
+    for position, one in enumerate(order, 1):
+        if one.queue_position != position:
+            tasks.TASKS.update(tx, {"queue_position": position}, "id = ?", one.id)
+            tx.record("task", one.id, "queued", {"position": position})
+    queue_ranks.refresh_ranks(tx, [one.id for one in order])
+    return list_queue(tx)
+
+
 def remove(tx: Writer, texts: Sequence[str]) -> list[Task]:
     """Removes tasks from the queue, if they are in it. Returns the queue."""
     for text in texts:

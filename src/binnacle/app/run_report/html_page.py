@@ -1,14 +1,9 @@
-"""The run report as one self-contained page: no script, nothing from elsewhere, and a policy that says so.
+"""The run report as a page in one file."""
 
-Text of agents and tasks is escaped and has no links. The page can be read on a phone, in the dark and on paper.
-"""
+from collections.abc import Sequence
 
-from base64 import b64encode
-from collections.abc import Iterable, Sequence
-from hashlib import sha256
-
+from binnacle.app.page_document import code, entries, fact_cards, fold, quote, render_document, section, table
 from binnacle.app.run_report.hostile_text import html_lines, html_text
-from binnacle.app.run_report.page_style import STYLE
 from binnacle.app.run_report.values import ReportedTask, RunReport
 from binnacle.store.views.spending import SpendingLine
 from binnacle.work.amounts import count, describe_budget, describe_cost, describe_seconds, describe_tokens
@@ -23,32 +18,8 @@ MAX_OPEN_FILES = 40
 
 def render_page(report: RunReport) -> str:
     """The page as one text."""
-    digest = b64encode(sha256(STYLE.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    title = f"Run {html_text(report.name)}"
     parts = (_head, _asked, _done, _changed, _spent, _failed, _waiting)
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="referrer" content="no-referrer">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{title}</title>",
-            f"<style>{STYLE}</style>",
-            "</head>",
-            "<body>",
-            "<main>",
-            *(part(report) for part in parts),
-            "</main>",
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    return render_document(f"Run {report.name}", (part(report) for part in parts))
 
 
 def _head(report: RunReport) -> str:
@@ -64,11 +35,10 @@ def _head(report: RunReport) -> str:
         ("Cost", html_text(describe_cost(report.total.cost))),
         ("Waits for you", str(report.waiting.count)),
     )
-    cards = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
     times = f'<p class="quiet">Started {report.started_at:%Y-%m-%d %H:%M} UTC{ended}</p>'
     return (
         f'<header><h1>Run {html_text(report.name)}</h1><p class="state {kind}">{html_text(report.state)}</p>'
-        f'{times}<dl class="cards">{cards}</dl></header>'
+        f"{times}{fact_cards(facts)}</header>"
     )
 
 
@@ -76,22 +46,22 @@ def _asked(report: RunReport) -> str:
     asked = report.asked
     if not asked.text:
         said = "<p>The open tasks of the project or of its feature, without a specification.</p>"
-        return _section("Asked", said)
-    name = f"<p>{_code(asked.file)}</p>" if asked.file else ""
+        return section("Asked", said)
+    name = f"<p>{code(asked.file)}</p>" if asked.file else ""
     count = asked.text.count("\n") + 1
     text = f"<pre>{html_lines(asked.text)}</pre>"
-    found = name + (_fold(f"The specification, {count} lines", text) if count > MAX_OPEN_LINES else text)
+    found = name + (fold(f"The specification, {count} lines", text) if count > MAX_OPEN_LINES else text)
     if asked.requirements:
         covered = len(asked.requirements) - len(asked.missing)
         rows = (
-            (html_text(one.id), html_text(one.summary), " ".join(map(_code, one.tasks)) or '<b class="bad">nothing</b>')
+            (html_text(one.id), html_text(one.summary), " ".join(map(code, one.tasks)) or '<b class="bad">nothing</b>')
             for one in asked.requirements
         )
-        table = _table(("Requirement", "What it asks", "Covered by"), rows)
+        covering = table(("Requirement", "What it asks", "Covered by"), rows)
         meter = f'<meter min="0" max="{len(asked.requirements)}" value="{covered}"></meter>'
         words = f"{covered} of {len(asked.requirements)} requirements are covered by tasks"
-        found += f"<p>{meter} {words}.</p>" + _fold_long(table, len(asked.requirements), "All requirements")
-    return _section("Asked", found)
+        found += f"<p>{meter} {words}.</p>" + _fold_long(covering, len(asked.requirements), "All requirements")
+    return section("Asked", found)
 
 
 def _done(report: RunReport) -> str:
@@ -100,12 +70,12 @@ def _done(report: RunReport) -> str:
     found = _closed(shown) if shown or not said else ""
     if said:
         found += "<h3>Only said</h3><p>Nothing but words shows that these are done.</p>" + _closed(said)
-    return _section("Done", found)
+    return section("Done", found)
 
 
 def _closed(tasks: Sequence[ReportedTask]) -> str:
     items = "".join(
-        f"<li><b>{html_text(task.title)}</b> {_facts(task)}{_quote(task.closing)}{_proofs(task)}</li>" for task in tasks
+        f"<li><b>{html_text(task.title)}</b> {_facts(task)}{quote(task.closing)}{_proofs(task)}</li>" for task in tasks
     )
     return f'<ul class="entries">{items}</ul>' if items else "<p>No task is closed.</p>"
 
@@ -116,46 +86,46 @@ def _proofs(task: ReportedTask) -> str:
     for one in task.checks:
         mark = '<b class="good">✓</b>' if one.has_passed else '<b class="bad">✗</b>'
         merged = ", as merged" if one.is_merged else ""
-        place = f"at {_code(one.commit[:SHORT_COMMIT_CHARACTERS])}{merged} ({_code(one.id)})"
-        lines.append(f"<li>{mark} check {_code(one.name)}: {html_text(one.verdict)}, {place}</li>")
+        place = f"at {code(one.commit[:SHORT_COMMIT_CHARACTERS])}{merged} ({code(one.id)})"
+        lines.append(f"<li>{mark} check {code(one.name)}: {html_text(one.verdict)}, {place}</li>")
     return f"<ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def _facts(task: ReportedTask) -> str:
-    facts = [_code(task.id), html_text(task.status), *([f"<b>{html_text(task.proof)}</b>"] if task.proof else [])]
+    facts = [code(task.id), html_text(task.status), *([f"<b>{html_text(task.proof)}</b>"] if task.proof else [])]
     facts += [count(len(task.attempts), "attempt")]
     if task.spending is not None:
         facts += [describe_seconds(task.spending.seconds), f"cost {_cost(task.spending)}"]
-    facts += [_code(commit[:10]) for commit in task.commits]
+    facts += [code(commit[:10]) for commit in task.commits]
     return f'<span class="quiet">{" · ".join(facts)}</span>'
 
 
 def _changed(report: RunReport) -> str:
     changes = report.changes
     if changes.unknown:
-        return _section("Changed", f"<p>Not known here: {html_text(changes.unknown)}.</p>")
+        return section("Changed", f"<p>Not known here: {html_text(changes.unknown)}.</p>")
     number = len(changes.files) + changes.left_out
-    branch = f", on the branch {_code(changes.branch)}" if changes.branch else ""
+    branch = f", on the branch {code(changes.branch)}" if changes.branch else ""
     found = (
         f'<p>{count(number, "file")}, <span class="good">+{changes.insertions}</span> '
         f'<span class="bad">−{changes.deletions}</span>, {count(len(changes.commits), "commit")} '
-        f"({_code(changes.base[:10])} to {_code(changes.head[:10])}{branch}).</p>"
+        f"({code(changes.base[:10])} to {code(changes.head[:10])}{branch}).</p>"
     )
     if changes.commits:
-        rows = ((_code(one.id[:10]), html_text(one.title), _code(one.task)) for one in changes.commits)
-        found += _fold_long(_table(("Commit", "Title", "Task"), rows), len(changes.commits), "All commits")
+        rows = ((code(one.id[:10]), html_text(one.title), code(one.task)) for one in changes.commits)
+        found += _fold_long(table(("Commit", "Title", "Task"), rows), len(changes.commits), "All commits")
     if changes.files:
         counts = (
-            (_code(one.path), "binary" if one.insertions is None else f"+{one.insertions} −{one.deletions}")
+            (code(one.path), "binary" if one.insertions is None else f"+{one.insertions} −{one.deletions}")
             for one in changes.files
         )
-        found += _fold_long(_table(("File", "Lines"), counts), len(changes.files), "All files")
+        found += _fold_long(table(("File", "Lines"), counts), len(changes.files), "All files")
     if changes.left_out:
         found += f"<p>{changes.left_out} more files are not listed.</p>"
     if changes.uncommitted:
-        names = "".join(f"<li>{_code(name)}</li>" for name in changes.uncommitted)
+        names = "".join(f"<li>{code(name)}</li>" for name in changes.uncommitted)
         found += f"<p>Not committed, in the folder of the project:</p><ul>{names}</ul>"
-    return _section("Changed", found)
+    return section("Changed", found)
 
 
 def _spent(report: RunReport) -> str:
@@ -164,15 +134,15 @@ def _spent(report: RunReport) -> str:
         if lines:
             rows = [(_line_name(line), *_amounts(line)) for line in lines]
             rows += [("<b>Total</b>", *_amounts(report.total))] if len(lines) > 1 else []
-            found += _table((heading, "Iterations", "Time", "Tokens", "Cost"), rows)
+            found += table((heading, "Iterations", "Time", "Tokens", "Cost"), rows)
     for one in report.budget:
         meter = f'<meter min="0" max="1" high="0.9" value="{min(one.share, 1.0):.3f}"></meter>'
         found += f"<p>{meter} Budget: {html_text(describe_budget(one.kind, one.used, one.limit))} ({one.share:.0%})</p>"
-    return _section("Spent", found or "<p>Nothing.</p>")
+    return section("Spent", found or "<p>Nothing.</p>")
 
 
 def _line_name(line: SpendingLine) -> str:
-    return f"{html_text(line.title)} {_code(line.key)}" if line.title else html_text(line.key)
+    return f"{html_text(line.title)} {code(line.key)}" if line.title else html_text(line.key)
 
 
 def _amounts(line: SpendingLine) -> tuple[str, ...]:
@@ -186,58 +156,35 @@ def _cost(line: SpendingLine) -> str:
 def _failed(report: RunReport) -> str:
     items = "".join(
         f"<li><b>{html_text(task.title)}</b> "
-        f'<span class="quiet">{_code(task.id)} · <span class="bad">{html_text(one.outcome)}</span> · '
+        f'<span class="quiet">{code(task.id)} · <span class="bad">{html_text(one.outcome)}</span> · '
         f"{one.started_at:%Y-%m-%d %H:%M} UTC · {describe_seconds(one.seconds)} · {html_text(one.agent)}</span>"
-        f"{_quote(one.reason)}</li>"
+        f"{quote(one.reason)}</li>"
         for task, one in report.failures
     )
-    return _section("Failed", f'<ul class="entries">{items}</ul>' if items else "<p>No attempt failed.</p>")
+    return section("Failed", f'<ul class="entries">{items}</ul>' if items else "<p>No attempt failed.</p>")
 
 
 def _waiting(report: RunReport) -> str:
     waiting = report.waiting
     items = [
-        f"<b>Question</b> about {_code(one.task_id)}{_quote(one.text)}<p>{_code(f'bn ask answer {one.id} TEXT')}</p>"
+        f"<b>Question</b> about {code(one.task_id)}{quote(one.text)}<p>{code(f'bn ask answer {one.id} TEXT')}</p>"
         for one in waiting.questions
     ]
     items += [
-        f"<b>{html_text(one.kind)}</b> {html_text(one.title)}{_quote(one.body)}"
-        f"<p>{_code(f'bn session answer {one.id} TEXT')}</p>"
+        f"<b>{html_text(one.kind)}</b> {html_text(one.title)}{quote(one.body)}"
+        f"<p>{code(f'bn session answer {one.id} TEXT')}</p>"
         for one in waiting.attention
     ]
     items += [
-        f'<b>Open task</b> {html_text(one.title)} <span class="quiet">{_code(one.id)} · {html_text(one.status)}</span>'
+        f'<b>Open task</b> {html_text(one.title)} <span class="quiet">{code(one.id)} · {html_text(one.status)}</span>'
         for one in waiting.open_tasks
     ]
     items += [
-        f"<b>Not in your branch</b> {_code(one.ref)} at {_code(one.commit)}<p>{_code(f'git log {one.ref}')}</p>"
+        f"<b>Not in your branch</b> {code(one.ref)} at {code(one.commit)}<p>{code(f'git log {one.ref}')}</p>"
         for one in waiting.refs
     ]
-    entries = "".join(f"<li>{item}</li>" for item in items)
-    return _section("What waits for you", f'<ul class="entries">{entries}</ul>' if entries else "<p>Nothing.</p>")
+    return section("What waits for you", entries(items, empty="<p>Nothing.</p>"))
 
 
-def _section(title: str, content: str) -> str:
-    return f"<section><h2>{title}</h2>{content}</section>"
-
-
-def _fold(title: str, content: str) -> str:
-    return f"<details><summary>{title}</summary>{content}</details>"
-
-
-def _fold_long(table: str, rows: int, title: str) -> str:
-    return _fold(f"{title} ({rows})", table) if rows > MAX_OPEN_FILES else table
-
-
-def _code(text: str) -> str:
-    return f"<code>{html_text(text)}</code>" if text else ""
-
-
-def _quote(text: str) -> str:
-    return f"<blockquote>{html_lines(text)}</blockquote>" if text.strip() else ""
-
-
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f"<th>{name}</th>" for name in headings)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+def _fold_long(content: str, rows: int, title: str) -> str:
+    return fold(f"{title} ({rows})", content) if rows > MAX_OPEN_FILES else content

@@ -1,0 +1,221 @@
+"""Tasks as cards of a board: a column for each status, in windows, with what a reader wants to see at a glance.
+
+Only the cards of a window are looked up, so that a board of ten thousand tasks costs as much as one of a hundred.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from binnacle.store import agents
+from binnacle.store.table import escape_like, placeholders
+from binnacle.store.tasks import TASKS, TaskFilter
+from binnacle.store.transaction import Reader
+from binnacle.work.evidence import EvidenceLevel
+from binnacle.work.ids import TaskId
+from binnacle.work.status import STATUSES, Kind, Status, is_closed
+from binnacle.work.task import Task
+
+MAX_SEARCH_WORDS = 8
+
+
+class BoardFilter(Struct, frozen=True, kw_only=True):
+    """Which tasks a board shows. What is empty does not restrict."""
+
+    text: str = ""
+    """Words that all are in the title or the id."""
+
+    feature: str = ""
+    discipline: str = ""
+    agent: str = ""
+    """Who holds it."""
+
+    tag: str = ""
+    level: EvidenceLevel = ""
+    priority: int | None = None
+
+    def where(self) -> tuple[str, list[Any]]:
+        """The condition in SQL, with its values."""
+        known = TaskFilter(
+            feature=self.feature or None,
+            discipline=self.discipline or None,
+            tag=self.tag or None,
+            priority=self.priority,
+            closed_too=True,
+        )
+        condition, values = known.where()
+        parts = [condition]
+        if self.level:
+            parts.append("evidence_level = ?")
+            values.append(self.level)
+        if self.agent:
+            parts.append("(claimed_by = ? or claimed_by in (select id from agent where name = ?))")
+            values += [self.agent, self.agent]
+        for word in self.text.lower().split()[:MAX_SEARCH_WORDS]:
+            parts.append("(lower(title) like ? escape '!' or id like ? escape '!')")
+            values += [f"%{escape_like(word)}%"] * 2
+        return " and ".join(parts), values
+
+
+class BoardCard(Struct, frozen=True, kw_only=True):
+    """A task on a board."""
+
+    id: TaskId
+    title: str
+    status: Status
+    kind: Kind
+    priority: int
+    feature: str
+    tags: tuple[str, ...]
+    holder: str
+    """The name of who works on it; empty if nobody does."""
+
+    holder_id: str
+    cost: dict[str, float]
+    """What its attempts cost so far, by currency."""
+
+    tokens: int
+    level: EvidenceLevel
+    blocked_by: int
+    """How many unfinished tasks it waits for."""
+
+    questions: int
+    """Open questions about it."""
+
+    queue_position: int | None
+    since: datetime
+    """When it last changed; for a closed task, when it was closed."""
+
+
+class BoardColumn(Struct, frozen=True, kw_only=True):
+    """The tasks of one status: how many there are, and a window of them."""
+
+    status: Status
+    total: int
+    offset: int
+    cards: list[BoardCard]
+
+
+def count_columns(tx: Reader, which: BoardFilter) -> dict[Status, int]:
+    """How many tasks each column has."""
+    where, values = which.where()
+    found = dict.fromkeys(STATUSES, 0)
+    found.update({row[0]: row[1] for row in _count(tx, where, values)})
+    return found
+
+
+def _count(tx: Reader, where: str, values: list[Any]) -> Sequence[Any]:
+    return tx.rows(f"select status, count(*) from task where {where} group by status", *values)
+
+
+def load_column(tx: Reader, status: Status, which: BoardFilter, *, offset: int, limit: int, total: int) -> BoardColumn:
+    """A window of a column: open tasks in the order in which they are taken, closed ones from the newest on."""
+    where, values = which.where()
+    order = "closed_at desc, number desc" if is_closed(status) else "queue_rank, priority, number"
+    found = TASKS.select(
+        tx, f"where status = ? and {where} order by {order} limit ? offset ?", status, *values, limit, offset
+    )
+    return BoardColumn(status=status, total=total, offset=offset, cards=describe_cards(tx, found))
+
+
+def describe_cards(tx: Reader, tasks: Sequence[Task]) -> list[BoardCard]:
+    """Tasks as cards, with one query for each kind of fact."""
+    ids = [task.id for task in tasks]
+    if not ids:
+        return []
+    names = agents.find_names(tx, {task.claimed_by for task in tasks if task.claimed_by})
+    costs, tokens = _sum_costs(tx, ids)
+    open_questions = "select task_id, count(*) from question where answered_at is null and task_id in"
+    questions = {row[0]: row[1] for row in tx.rows(f"{open_questions} {placeholders(ids)} group by task_id", *ids)}
+    return [
+        BoardCard(
+            id=task.id,
+            title=task.title,
+            status=task.status,
+            kind=task.kind,
+            priority=task.priority,
+            feature=task.feature or "",
+            tags=task.tags,
+            holder=names.get(task.claimed_by or "", task.claimed_by or ""),
+            holder_id=task.claimed_by or "",
+            cost=costs.get(task.id, {}),
+            tokens=tokens.get(task.id, 0),
+            level=task.evidence_level,
+            blocked_by=task.open_dependencies,
+            questions=questions.get(task.id, 0),
+            queue_position=task.queue_position,
+            since=task.closed_at or task.updated_at,
+        )
+        for task in tasks
+    ]
+
+
+def _sum_costs(tx: Reader, ids: Sequence[str]) -> tuple[dict[str, dict[str, float]], dict[str, int]]:
+    """What the attempts at tasks took: cost by currency, and tokens."""
+    rows = tx.rows(
+        "select task_started, currency, sum(cost), sum(tokens) from iteration "
+        f"where task_started in {placeholders(ids)} group by task_started, currency",
+        *ids,
+    )
+    costs: dict[str, dict[str, float]] = {}
+    tokens: dict[str, int] = {}
+    for task_id, currency, cost, used in rows:
+        tokens[task_id] = tokens.get(task_id, 0) + int(used)
+        if currency:
+            costs.setdefault(task_id, {})[currency] = round(float(cost), 6)
+    return costs, tokens
+
+
+class WorkedTask(Struct, frozen=True, kw_only=True):
+    """A task that somebody works on, and where their latest step is found."""
+
+    task_id: TaskId
+    session: str = ""
+    """The newest session that is bound to it."""
+
+    comment: str = ""
+    """The newest comment on it."""
+
+    commented_at: str = ""
+
+
+def list_working(tx: Reader, *, limit: int) -> list[WorkedTask]:
+    """The tasks in progress, those that changed last first."""
+    rows = tx.rows("select id from task where status = 'in_progress' order by updated_at desc, number limit ?", limit)
+    ids = [TaskId(row[0]) for row in rows]
+    if not ids:
+        return []
+    newest = f"select max(number) from comment where task_id in {placeholders(ids)} group by task_id"
+    rows = tx.rows(f"select task_id, body, created_at from comment where number in ({newest})", *ids)
+    comments = {row[0]: (row[1], row[2]) for row in rows}
+    bound = (
+        f"select task_id, id from session where status = 'active' and task_id in {placeholders(ids)} order by number"
+    )
+    sessions = {row[0]: row[1] for row in tx.rows(bound, *ids)}
+    return [
+        WorkedTask(task_id=one, session=sessions.get(one, ""), comment=said[0], commented_at=said[1])
+        for one in ids
+        for said in [comments.get(one, ("", ""))]
+    ]
+
+
+def list_holders(tx: Reader) -> list[str]:
+    """The names of those who hold tasks."""
+    rows = tx.rows(
+        "select distinct coalesce(agent.name, task.claimed_by) from task left join agent on agent.id = task.claimed_by "
+        "where task.claimed_by is not null order by 1"
+    )
+    return [row[0] for row in rows]
+
+
+def list_tags(tx: Reader, *, limit: int) -> list[str]:
+    """The tags of open tasks, the most frequent first."""
+    rows = tx.rows("select tags, count(*) from task where tags <> '[]' and closed_at is null group by tags")
+    counts: dict[str, int] = {}
+    for text, number in rows:
+        for tag in msgspec.json.decode(text):
+            counts[tag] = counts.get(tag, 0) + int(number)
+    return sorted(counts, key=lambda tag: (-counts[tag], tag))[:limit]
