@@ -36,8 +36,20 @@ def states(bn) -> dict[str, str]:
 
 
 def test_a_project_without_checks(bn):
-    assert bn("check", "list") == {"checks": []}
+    assert bn("check", "list") == {"checks": [], "policies": []}
     assert "checks.yaml" in bn.human("check", "list")
+
+
+def test_policies_are_listed_with_what_they_would_decide(bn, checks):
+    checks("review:\n  default: person\nprotect:\n  ci_changed: allow\n")
+    assert [(one["name"], one["state"]) for one in bn("check", "list")["policies"]] == [
+        ("protect", "not trusted"), ("review", "not trusted"),
+    ]  # fmt: skip
+    assert "review: not trusted; would decide which changes" in bn.human("check", "list")
+    bn("trust", "check:review", "--yes")
+    shown = bn.human("check", "list")
+    assert "review: trusted; decides which changes" in shown
+    assert "bn check approve" in shown
 
 
 def test_they_are_listed_with_all_that_they_say(bn, checks):

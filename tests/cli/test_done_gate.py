@@ -57,6 +57,25 @@ def test_a_task_is_done_when_its_checks_pass_on_the_commit(checked, repo):
     assert (result["check_name"], result["verdict"], result["commit_id"]) == ("tests", "pass", commit)
 
 
+def test_a_commit_may_bring_exactly_the_file_of_checks_that_a_person_approved(checked, repo):
+    task = begin(checked)
+    repo.commit("the work and its checks", {"work.txt": "good\n", ".binnacle/checks.yaml": CHECKS})
+    answer = checked("task", "done", task)
+    assert (answer["task"]["status"], answer["task"]["level"]) == ("done", "checked")
+
+
+def test_a_person_looks_at_a_file_of_checks_that_lacks_what_was_approved(checked, repo):
+    repo.commit("its checks", {".binnacle/checks.yaml": CHECKS + "  - name: more\n    command: 'true'\n"})
+    checked("trust", "check", "--yes")
+    task = begin(checked)
+    repo.commit("the work without one", {"work.txt": "good\n", ".binnacle/checks.yaml": CHECKS})
+    repo.write({".binnacle/checks.yaml": CHECKS + "  - name: more\n    command: 'true'\n"})
+    assert "checks changed: .binnacle/checks.yaml" in refused(checked, task)["missing"]
+    checked("trust", "revoke", "check:more")
+    repo.write({".binnacle/checks.yaml": CHECKS})
+    assert checked("task", "done", task)["task"]["status"] == "done"
+
+
 def test_what_fails_is_said_with_the_log_and_the_next_step(checked, repo):
     task = begin(checked)
     repo.commit("the work", {"work.txt": "worse\n"})

@@ -60,6 +60,10 @@ BEFORE = {
     r"bn mcp token revoke": "bn mcp token add laptop-claude",
     r"bn upstream (remove|enable|disable|test|tools|call|logs)": f"bn upstream add database -- {DATABASE}",
     r"bn check run": "bn check add quick true",
+    r"git commit -am": (
+        "git config user.name ann; git config user.email ann@example.com; git add --all; git commit --quiet -m all; "
+        "echo '# more' >> src/cart.py"
+    ),
     r"bn check quarantine end": "bn check quarantine add tests tests.test_cart::test_total --days 14",
     r"bn script build": "bn script new deploy.check --python",
     r"bn note delete": "bn note add 'Tokens live in Redis'",

@@ -215,10 +215,18 @@ def find_trusted_checks(repo: str) -> tuple[list[Check], list[Check]]:
 
 def find_trust_items(repo: str) -> list[TrustItem]:
     """The checks of a project as a person sees them before trusting them."""
-    file = read_check_file(repo)
+    return list_items(read_check_file(repo))
+
+
+def list_items(file: CheckFile) -> list[TrustItem]:
+    """All that a file of checks says, as a person sees it before trusting it."""
+    return [*(trust_item_of(check) for check in file.checks), *list_policies(file)]
+
+
+def list_policies(file: CheckFile) -> list[TrustItem]:
+    """What the file says beside checks."""
     policies = [_policy_item(file)] if file.protect else []
-    policies += [review_item(file.review, file.review_place)] if file.review is not None else []
-    return [*(trust_item_of(check) for check in file.checks), *policies]
+    return policies + ([review_item(file.review, file.review_place)] if file.review is not None else [])
 
 
 def find_protection(repo: str, file: CheckFile) -> dict[FindingKind, PolicyDecision]:
@@ -246,5 +254,5 @@ def trust_item_of(check: Check) -> TrustItem:
         "memory": f"{check.memory} MiB" if check.memory else "",
     }
     content = "\n".join([check.command, *(f"{key}: {value}" for key, value in about.items() if value)])
-    does = f"let agents of runs run {check.command} without asking"
+    does = f"decide when work is done, and let agents of runs run {check.command} without asking"
     return TrustItem(kind="check", name=check.name, place=check.place, does=does, content=content)

@@ -19,8 +19,9 @@ from binnacle.checks.check_environment import describe_environment
 from binnacle.checks.check_runner import CheckRunner, Tell
 from binnacle.git.command import Git
 from binnacle.processes.keeper import Keeper
+from binnacle.project.check_file import CHECK_FILE
 from binnacle.project.project import Project
-from binnacle.proving.check_definitions import CheckDefinitions, choose_checks, find_definitions
+from binnacle.proving.check_definitions import CheckDefinitions, choose_checks, find_definitions, is_as_trusted
 from binnacle.proving.proof_store import ProofStore
 from binnacle.proving.remark_judging import judge_remarks
 from binnacle.proving.work_range import WorkRange, find_tree
@@ -259,7 +260,9 @@ class ChangeProver:
         git = Git(change.folder)
         definitions = await find_definitions(git, self._project.repo, change.base)
         is_known = bool(change.base) and not change.is_empty
-        findings = tuple(measure_change(await read_changes(git, change.base, change.commit) if is_known else []))
+        findings = measure_change(await read_changes(git, change.base, change.commit) if is_known else [])
+        if any(map(_is_of_checks, findings)) and await is_as_trusted(git, self._project.repo, change.commit):
+            findings = [one for one in findings if not _is_of_checks(one)]
         paths = [one.path for one in await list_changes(git, change.base, change.commit)] if is_known else []
         return CheckedChange(
             range=change,
@@ -267,7 +270,7 @@ class ChangeProver:
             base_tree=await find_tree(git, change.base),
             definitions=definitions,
             paths=tuple(paths),
-            findings=findings,
+            findings=tuple(findings),
             decision=decide_policy(findings, definitions.protection),
         )
 
@@ -331,8 +334,15 @@ class ChangeProver:
 
 
 def _is_decided_as_now(known: Evidence, opened: CheckedChange) -> bool:
-    """Whether the policy that a person trusts now says the same about the findings of a result."""
+    """Whether what a person trusts now, checks and policy, says the same about the findings of a result."""
+    if any(map(_is_of_checks, known.findings)) != any(map(_is_of_checks, opened.findings)):
+        return False
     return known.decision == decide_policy(known.findings, opened.definitions.protection)
+
+
+def _is_of_checks(finding: ChangeFinding) -> bool:
+    """Whether it says that the file of checks was changed."""
+    return finding.path == CHECK_FILE and finding.kind == "checks_changed"
 
 
 async def _find_environment(check: Check) -> str:

@@ -11,12 +11,13 @@ from typing import Literal
 from msgspec import Struct
 
 from binnacle.config.trust import find_trusted, state_of
-from binnacle.errors import NotFound, Refused, did_you_mean
+from binnacle.errors import ConfigError, NotFound, Refused, did_you_mean
 from binnacle.git.command import Git
 from binnacle.project.check_file import (
     CHECK_FILE,
     CheckFile,
     find_protection,
+    list_items,
     parse_check_file,
     read_check_file,
     trust_item_of,
@@ -55,6 +56,20 @@ async def find_definitions(git: Git, repo: str, base: str) -> CheckDefinitions:
                 file = parse_check_file(found.out.decode(), file=f"{base[:8]}:{CHECK_FILE}")
                 return _define("base", repo, file, others=read_check_file(repo).checks)
     return _define("folder", repo, read_check_file(repo))
+
+
+async def is_as_trusted(git: Git, repo: str, commit: str) -> bool:
+    """Whether the file of checks in a commit is what a person trusted: all of it, and nothing of that is gone."""
+    found = await git.run("cat-file", "blob", f"{commit}:{CHECK_FILE}")
+    if found.code:
+        return False
+    try:
+        items = list_items(parse_check_file(found.out.decode(), file=CHECK_FILE))
+    except (UnicodeDecodeError, ConfigError):
+        return False
+    known = find_trusted(repo)
+    trusted = {key for key in known if key.startswith("check:")}
+    return trusted == {one.key for one in items} and all(state_of(one, known) == "trusted" for one in items)
 
 
 def _define(source: DefinitionSource, repo: str, file: CheckFile, *, others: Sequence[Check] = ()) -> CheckDefinitions:

@@ -27,19 +27,33 @@ class ListedCheck(CommandAnswer):
     place: str
 
 
+class ListedPolicy(CommandAnswer):
+    """A part of the file of checks that is no check: `protect` or `review`."""
+
+    name: str
+    state: str
+    does: str
+    place: str
+
+
 class CheckListAnswer(CommandAnswer):
-    """The checks of a project."""
+    """The checks of a project, and the policies beside them."""
 
     checks: list[ListedCheck]
+    policies: list[ListedPolicy]
 
 
 def _show_list(answer: CheckListAnswer, screen: Screen) -> None:
-    if not answer.checks:
+    if not answer.checks and not answer.policies:
         screen.line("no checks; put them into .binnacle/checks.yaml, or see what fits: bn check suggest")
         return
     rows = [(one.name, one.state, f"{one.tier}, {one.timeout:g} s", printable(one.command)) for one in answer.checks]
     screen.table(rows, flexible=3, headings=("CHECK", "", "", "COMMAND"))
-    if any(one.state != "trusted" for one in answer.checks):
+    for policy in answer.policies:
+        does = "decides" if policy.state == "trusted" else "would decide"
+        screen.line(f"{policy.name}: {policy.state}; {does} {printable(policy.does)}")
+    states = {*(one.state for one in answer.checks), *(one.state for one in answer.policies)}
+    if states - {"trusted"}:
         screen.line("review them and let them have an effect: bn check approve")
 
 
@@ -47,9 +61,10 @@ def _show_list(answer: CheckListAnswer, screen: Screen) -> None:
     "list", "the checks of the project, and which wait for trust", "bn check list", view=_show_list, needs=READS
 )
 def list_checks(context: Context, args: Namespace) -> CheckListAnswer:  # noqa: ARG001 - it has no arguments
-    from binnacle.project.check_file import find_checks, trust_item_of
+    from binnacle.project.check_file import list_policies, read_check_file, trust_item_of
 
     known = find_trusted(context.project.repo)
+    file = read_check_file(context.project.repo)
     rows = [
         ListedCheck(
             name=one.name,
@@ -63,6 +78,12 @@ def list_checks(context: Context, args: Namespace) -> CheckListAnswer:  # noqa: 
             needs=list(one.needs),
             place=one.place,
         )
-        for one in find_checks(context.project.repo)
+        for one in file.checks
     ]
-    return CheckListAnswer(checks=rows)
+    policies = [
+        ListedPolicy(
+            name=one.name, state=STATES[state_of(one, known)], does=one.does.removeprefix("decide "), place=one.place
+        )
+        for one in list_policies(file)
+    ]
+    return CheckListAnswer(checks=rows, policies=policies)
