@@ -6,7 +6,7 @@ On HTTP the sessions that were planned before have an endpoint each, below the c
 import gc
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -72,8 +72,18 @@ async def serve_on_stdio(project: Project, session: SessionRequest, options: Ser
         await McpOverStdio(mcp_server, source=source, sink=sink).serve()
 
 
+Beside = Callable[[SharedUpstreams], AbstractAsyncContextManager[object]]
+"""Serves something else in the same process, as long as the server runs; it may look at the upstream servers."""
+
+
 async def serve_on_http(
-    project: Project, session: SessionRequest, options: ServeOptions, address: HttpAddress, announce: Announce
+    project: Project,
+    session: SessionRequest,
+    options: ServeOptions,
+    address: HttpAddress,
+    announce: Announce,
+    *,
+    beside: Beside | None = None,
 ) -> None:
     """Serves every client that shows a token of the project."""
     import secrets
@@ -103,7 +113,7 @@ async def serve_on_http(
         return McpOverHttp(mcp_server, tokens=None if address.is_open else ProvenTokens(check), hosts=hosts, path=path)
 
     # Many clients come, and none of them is the agent in whose shell the server was started.
-    async with _servers(project, options, None) as open_server, open_server(session) as mcp_server:
+    async with _servers(project, options, None, beside) as open_server, open_server(session) as mcp_server:
         _collect_garbage()
         endpoints = SessionEndpoints(
             McpOverHttp(mcp_server, tokens=tokens, hosts=hosts, path=PATH), PATH, open_endpoint
@@ -115,18 +125,21 @@ async def serve_on_http(
 
 
 @asynccontextmanager
-async def _servers(project: Project, options: ServeOptions, agent_id: str | None) -> AsyncIterator[OpenServer]:
+async def _servers(
+    project: Project, options: ServeOptions, agent_id: str | None, beside: Beside | None = None
+) -> AsyncIterator[OpenServer]:
     """Opens the MCP servers of sessions, which share their upstream servers. Leaving it ends those."""
     upstreams = SharedUpstreams(project, options.servers)
     try:
-        yield partial(
-            open_mcp_server,
-            project,
-            prompts=partial(_serve_prompts, options.prompts),
-            timeout=options.timeout,
-            upstreams=upstreams,
-            agent_id=agent_id,
-        )
+        async with beside(upstreams) if beside else nullcontext():
+            yield partial(
+                open_mcp_server,
+                project,
+                prompts=partial(_serve_prompts, options.prompts),
+                timeout=options.timeout,
+                upstreams=upstreams,
+                agent_id=agent_id,
+            )
     finally:
         await upstreams.aclose()
 

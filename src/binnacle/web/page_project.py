@@ -1,7 +1,8 @@
 """One project that the page shows: its store, and the person who acts."""
 
-from collections.abc import Callable
-from typing import Self, TypeVar
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeVar
 
 from binnacle.project.project import Project
 from binnacle.project.store_opening import open_store
@@ -27,6 +28,9 @@ class PageProject:
         self.shared_upstreams: SharedUpstreams | None = None
         """The upstream servers of the sessions that this process serves, if it serves the project over MCP."""
 
+        self.upstreams_loop: asyncio.AbstractEventLoop | None = None
+        """The event loop that they belong to; None if it is the page's own."""
+
         self._session = Session(actor=Actor(person, "human"), repo=project.repo, cwd=workspace)
         # Always from a thread, as if the store were a server: reading thousands of tasks would hold up everything
         # else that the event loop serves.
@@ -50,6 +54,12 @@ class PageProject:
     @property
     def person(self) -> Actor:
         return self._session.actor
+
+    async def with_upstreams(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+        """The result of `work`, which uses `shared_upstreams` and so runs in their event loop."""
+        if self.upstreams_loop in (None, asyncio.get_running_loop()):
+            return await work()
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self.upstreams_loop))
 
     async def read(self, look: Callable[[Reader], Result]) -> Result:
         """The result of `look` in a transaction of its own."""

@@ -8,14 +8,14 @@ import asyncio
 import logging
 import socket
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
-
-from msgspec import Struct
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 
 from binnacle.errors import BinnacleError, InvalidInput, UsageError
 from binnacle.project.project import Project
 from binnacle.server.http_listener import bind, serve_http
+from binnacle.serving.shared_upstreams import SharedUpstreams
 from binnacle.web.page_files import PageFiles
 from binnacle.web.page_projects import PageProjects
 from binnacle.web.page_server import HOST, PageServer
@@ -32,7 +32,8 @@ STOP_SECONDS = 10.0
 """How long the start and the end of a page beside something else are waited for."""
 
 
-class PageRequest(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class PageRequest:
     """What page to serve."""
 
     projects: Sequence[Project]
@@ -45,6 +46,11 @@ class PageRequest(Struct, frozen=True, kw_only=True):
     """None takes the usual one if it is free, and else any other; 0 takes any free one."""
 
     is_readonly: bool = False
+    upstreams: SharedUpstreams | None = None
+    """The upstream servers of the sessions of the first project, if this process serves it over MCP."""
+
+    upstreams_loop: asyncio.AbstractEventLoop | None = None
+    """The event loop that these belong to."""
 
 
 OnReady = Callable[[str], None]
@@ -60,6 +66,8 @@ async def serve_page(request: PageRequest, *, on_ready: OnReady, stop: asyncio.E
         projects = stack.enter_context(
             PageProjects(request.projects, is_readonly=request.is_readonly, workspace=request.workspace)
         )
+        home = next(iter(projects.shown.values()))
+        home.shared_upstreams, home.upstreams_loop = request.upstreams, request.upstreams_loop
         sign_ins = SignIns(port)
         server = PageServer(projects, port=port, files=PageFiles(), sign_ins=sign_ins, is_readonly=request.is_readonly)
         stack.enter_context(recorded_page(port, is_readonly=request.is_readonly))
@@ -106,18 +114,47 @@ def find_projects(home: Project, folders: Sequence[str]) -> tuple[Project, ...]:
     return tuple(found.values())
 
 
-@contextmanager
-def page_beside(request: PageRequest) -> Generator[str]:
+def beside_run(project: Project, workspace: str) -> AbstractAsyncContextManager[str]:
+    """The page beside a run, which a person started."""
+    return page_beside(PageRequest(projects=[project], workspace=workspace))
+
+
+class PageBesideServer:
+    """The page beside an MCP server, and its link once it is served."""
+
+    def __init__(self, project: Project, workspace: str) -> None:
+        self._project = project
+        self._workspace = workspace
+        self.link = ""
+
+    @asynccontextmanager
+    async def serve(self, upstreams: SharedUpstreams) -> AsyncGenerator[None]:
+        """Serves it while the block runs. If an agent started the server, the page changes nothing."""
+        from binnacle.lifecycle.agent_detection import find_agent_above
+
+        request = PageRequest(
+            projects=[self._project],
+            workspace=self._workspace,
+            is_readonly=find_agent_above() is not None,
+            upstreams=upstreams,
+            upstreams_loop=asyncio.get_running_loop(),
+        )
+        async with page_beside(request) as self.link:
+            yield
+
+
+@asynccontextmanager
+async def page_beside(request: PageRequest) -> AsyncGenerator[str]:
     """Serves the page in a thread, and yields its link. Leaving the block ends it.
 
-    A page that cannot be served is an empty link, and a warning in the log.
+    A page that cannot be served is an empty link, and a warning in the log: what it is beside goes on.
     """
     thread = _PageThread(request)
     thread.start()
     try:
-        yield thread.wait_ready()
+        yield await asyncio.to_thread(thread.wait_ready)
     finally:
-        thread.stop()
+        await asyncio.shield(asyncio.to_thread(thread.stop))
 
 
 class _PageThread(threading.Thread):
@@ -129,19 +166,19 @@ class _PageThread(threading.Thread):
         self._ready = threading.Event()
         self._link = ""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop: asyncio.Event | None = None
+        self._stopping = asyncio.Event()
 
     def run(self) -> None:
         try:
             asyncio.run(self._serve())
         except Exception as error:  # noqa: BLE001 - whatever it is, what the page is beside goes on
-            _log.warning("the page is not served any more: %s", error)
+            _log.warning("the page is not served: %s", error)
         finally:
             self._ready.set()
 
     async def _serve(self) -> None:
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        await serve_page(self._request, on_ready=self._set_ready, stop=self._stop)
+        self._loop = asyncio.get_running_loop()
+        await serve_page(self._request, on_ready=self._set_ready, stop=self._stopping)
 
     def _set_ready(self, link: str) -> None:
         self._link = link
@@ -152,9 +189,7 @@ class _PageThread(threading.Thread):
         return self._link
 
     def stop(self) -> None:
-        if self._loop is not None and self._stop is not None and self.is_alive():
-            try:
-                self._loop.call_soon_threadsafe(self._stop.set)
-            except RuntimeError:  # the loop has just ended
-                return
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has ended by itself
+                self._loop.call_soon_threadsafe(self._stopping.set)
         self.join(STOP_SECONDS)

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -116,10 +115,15 @@ class UpstreamTests:
         if len(self._running) >= MAX_TESTS:
             raise Refused(f"{MAX_TESTS} servers are being connected", hint="wait for one of them")
         self._running.add(name)
-        connect = partial(probe_servers, project.project, brought, only=[name], advance=_ignore_progress)
-        try:
-            async with asyncio.timeout(within), connect(shared=_find_connections(project, name)) as probe:
+
+        async def connect_and_work() -> Found:
+            shared, advance = _find_connections(project, name), _ignore_progress
+            async with probe_servers(project.project, brought, only=[name], advance=advance, shared=shared) as probe:
                 return await work(probe)
+
+        try:
+            async with asyncio.timeout(within):
+                return await project.with_upstreams(connect_and_work)
         except TimeoutError:
             raise TimedOut(f"{name} took longer than {within:g} s", hint="see its log, then try again") from None
         finally:

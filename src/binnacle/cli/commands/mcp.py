@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from binnacle.app.project_server import PromptText
+    from binnacle.web.page_serving import PageBesideServer
 
 MCP = Group("mcp")
 
@@ -60,6 +61,7 @@ def _nothing(answer: None, screen: Screen) -> None:
     arg("--feature", completes="feature", help="the feature it is about"),
     arg("--task", completes="task", help="the task it is about"),
     arg("--session", metavar="ID", help="serve a session that bn plan launch planned"),
+    arg("--gui", action="store_true", help="with --http: also serve the page for people, as bn gui does"),
     view=_nothing,
     needs=READS,
 )
@@ -75,6 +77,8 @@ def serve(context: Context, args: Namespace) -> None:
     if not 0 < timeout <= 86400:
         raise UsageError(f"bn mcp serve: not a timeout: {timeout:g}", hint="seconds, more than 0")
     address = _address(args) if args.http is not None else None
+    if args.gui and address is None:
+        raise UsageError("bn mcp serve: --gui needs --http", hint="bn mcp serve --http 127.0.0.1:0 --gui, or: bn gui")
     project, terms = context.project, SessionTerms(args.recipe or "default", args.discipline, args.feature, args.task)
     from binnacle.app.served_session import open_session
 
@@ -87,8 +91,17 @@ def serve(context: Context, args: Namespace) -> None:
             asyncio.run(serve_on_stdio(project, session, options))
             return
         where = HttpAddress(*address, None if args.no_auth else _given_token(args), is_open=args.no_auth)
+        page = _page_beside(context) if args.gui else None
+        announce = partial(_announce, human=context.human, page=page)
+        beside = page.serve if page is not None else None
         with asyncio.Runner(loop_factory=_http_loop()) as runner:
-            runner.run(serve_on_http(project, session, options, where, partial(_announce, human=context.human)))
+            runner.run(serve_on_http(project, session, options, where, announce, beside=beside))
+
+
+def _page_beside(context: Context) -> "PageBesideServer":
+    from binnacle.web.page_serving import PageBesideServer
+
+    return PageBesideServer(context.project, context.workspace)
 
 
 def _http_loop() -> "Callable[[], AbstractEventLoop] | None":
@@ -108,13 +121,16 @@ def _timeout_from_environment() -> float:
         raise UsageError(f"BN_MCP_TIMEOUT is not a number: {given!r}", hint="seconds, such as 30") from None
 
 
-def _announce(url: str, token: str | None, *, human: bool) -> None:
-    """Says where the server is, once it listens."""
-    answer = {"url": url, **({"token": token} if token else {})}
+def _announce(url: str, token: str | None, *, human: bool, page: "PageBesideServer | None" = None) -> None:
+    """Says where the server and the page are, once they listen."""
+    link = page.link if page else ""
+    answer = {"url": url, **({"token": token} if token else {}), **({"page": link} if link else {})}
     sys.stdout.write(f"{url}\n" if human else msgspec.json.encode(answer).decode() + "\n")
     sys.stdout.flush()
     if human and token:
         sys.stderr.write(f"token: {token}\n")
+    if human and link:
+        sys.stderr.write(f"page: {link}\n")
 
 
 def _given_token(args: Namespace) -> str | None:

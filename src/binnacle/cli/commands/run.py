@@ -76,6 +76,7 @@ def _ended(answer: RunEnded, screen: Screen) -> None:
     arg("--reset", action="store_true", help="abandon the run of that name and its open tasks, and start over"),
     arg("--mcp-server", dest="servers", action="append", default=[], metavar="NAME=…", help="as in bn mcp serve"),
     arg("-y", "--yes", action="store_true", help="trust what the run uses of the project, without asking"),
+    arg("--gui", action="store_true", help="also serve the page for people, as bn gui does, while it runs"),
     arg("--headless", action="store_true", help="plain lines instead of the live view"),
     view=_ended, needs=by_person("start a run"),
 )  # fmt: skip
@@ -91,7 +92,7 @@ def run(context: Context, args: Namespace) -> RunEnded | None:
         password_in_file(os.environ, project.settings.text("store.url"), project.data_dir),
         asyncio.Runner() as runner,
     ):
-        ended = runner.run(_drive(context, args, wanted))
+        ended = runner.run(_drive_beside_page(context, args, wanted) if args.gui else _drive(context, args, wanted))
     context.exit_code = EXIT_CODES.get(ended.why, 1)
     return None if context.asked == "json" else ended
 
@@ -241,6 +242,16 @@ def _tell_or_stop(control: "RunControl", tell: "Tell", event: "RunEvent") -> Non
     except BrokenPipeError:
         if not control.is_stopped:
             control.stop()
+
+
+async def _drive_beside_page(context: Context, args: Namespace, wanted: "RunRequest") -> RunEnded:
+    from binnacle.web.page_serving import beside_run
+
+    async with beside_run(context.project, context.workspace) as link:
+        if link:
+            sys.stderr.write(f"page: {link}\n")
+            sys.stderr.flush()
+        return await _drive(context, args, wanted)
 
 
 async def _drive(context: Context, args: Namespace, wanted: "RunRequest") -> RunEnded:
