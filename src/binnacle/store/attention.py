@@ -94,11 +94,6 @@ def list_open(tx: Reader, *, run: str | None = None, limit: int = 100) -> list[A
     return ATTENTIONS.select(tx, f"where {OPEN}{where} order by number limit ?", *values, limit)
 
 
-def count_open(tx: Reader) -> int:
-    """How many entries are open."""
-    return tx.count(f"select count(*) from attention where {OPEN}")
-
-
 def list_open_of(tx: Reader, session_ids: Sequence[str]) -> list[Attention]:
     """The open entries of sessions, oldest first."""
     return ATTENTIONS.select(

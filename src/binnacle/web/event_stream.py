@@ -45,7 +45,8 @@ MAX_WATCHES = 16
 """Topics that one page watches."""
 
 MAX_CHANGES_BYTES = 2000
-"""Size of the changes of one event. Of larger ones only the names are sent."""
+MAX_VALUE_BYTES = 200
+"""Size of the changes of one event, and of one value in larger ones: of more, only the name is sent."""
 
 SIGN_OF_LIFE = b"event: alive\ndata: {}\n\n"
 """What a page hears of a silent stream, so that it notices a dead one. A comment would not reach it."""
@@ -56,6 +57,8 @@ FOLLOW_SECONDS = 0.5
 
 RETRY_SECONDS = 2.0
 """Pause before a store that failed is opened again."""
+
+MAX_CURSORS_CHARACTERS = 8000
 
 STOP_SECONDS = 3.0
 """How long the end of a thread is waited for."""
@@ -68,7 +71,7 @@ class ChangeMessage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Events of one project, in their order; or that the page has to read everything again."""
 
     project: str
-    cursor: int = 0
+    cursor: int
     """Number of the newest event that this page has of the project."""
 
     events: list[Event] = []
@@ -349,9 +352,6 @@ def parse_cursors(text: str) -> dict[str, int]:
     return {key: int(number) for key, _, number in pairs if key and number.isdecimal() and len(number) < 19}
 
 
-MAX_CURSORS_CHARACTERS = 8000
-
-
 def parse_watch(text: str) -> WatchedTopic:
     """What `<project>:<topic>:<what>` asks to watch.
 
@@ -369,4 +369,9 @@ def parse_watch(text: str) -> WatchedTopic:
 def _shorten(event: Event) -> Event:
     if len(msgspec.json.encode(event.changes)) <= MAX_CHANGES_BYTES:
         return event
-    return msgspec.structs.replace(event, changes=dict.fromkeys(event.changes))
+    short = {name: value if _is_short(value) else None for name, value in event.changes.items()}
+    return msgspec.structs.replace(event, changes=short)
+
+
+def _is_short(value: object) -> bool:
+    return len(msgspec.json.encode(value)) <= MAX_VALUE_BYTES

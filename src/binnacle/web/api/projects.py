@@ -2,10 +2,10 @@
 
 from msgspec import Struct
 
-from binnacle.store import attention
 from binnacle.store.events import last_number
 from binnacle.store.transaction import Reader
 from binnacle.store.views.overview import ProjectOverview, load_overview
+from binnacle.web.api.needs_you import count_waiting
 from binnacle.web.endpoints import NoArguments, reads
 from binnacle.web.page_project import PageProject
 from binnacle.web.page_projects import name_of
@@ -28,7 +28,7 @@ class ProjectSummary(Struct, frozen=True, kw_only=True):
 
     overview: ProjectOverview
     needs_you: int
-    """Entries that wait for a person."""
+    """How much waits for a person."""
 
     cursor: int
     """Number of the newest event."""
@@ -38,10 +38,10 @@ class ProjectSummary(Struct, frozen=True, kw_only=True):
 async def read_project(project: PageProject, _: NoArguments) -> ProjectSummary:
     """The state of one project in numbers."""
 
-    def look(tx: Reader) -> tuple[ProjectOverview, int, int]:
-        return load_overview(tx), attention.count_open(tx), last_number(tx)
+    def look(tx: Reader) -> tuple[ProjectOverview, int]:
+        return load_overview(tx), last_number(tx)
 
-    overview, needs_you, cursor = await project.read(look)
+    overview, cursor = await project.read(look)
     return ProjectSummary(
         key=project.key,
         name=name_of(project.project.repo),
@@ -50,6 +50,6 @@ async def read_project(project: PageProject, _: NoArguments) -> ProjectSummary:
         is_readonly=project.is_readonly,
         is_shared=bool(project.project.settings.text("store.url")),
         overview=overview,
-        needs_you=needs_you,
+        needs_you=await count_waiting(project),
         cursor=cursor,
     )
