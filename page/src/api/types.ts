@@ -263,7 +263,7 @@ export interface ChangeFinding {
 /** Events of one project, in their order; or that the page has to read everything again. */
 export interface ChangeMessage {
   project: string;
-  cursor?: number;
+  cursor: number;
   events?: Event[];
   reset?: boolean;
   problem?: PageError | null;
