@@ -1,5 +1,6 @@
 """Runs in a repository whose changes are reviewed, of agents that play a script."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -91,6 +92,13 @@ class AgentReviewedPlay(ReviewedPlay):
         """A run in which agents work by one script and review by another."""
         agents = (("review", resolve_agent(self.reviewer(review)), ""),)
         return self.run(work, agents=agents, **more)
+
+    def wait_for(self, task_id: str, status: str) -> None:
+        """Waits until the newest review of a task has a status."""
+        until = time.monotonic() + 60
+        while self.reviews(task_id)[-1].status != status:
+            assert time.monotonic() < until, self.reviews(task_id)
+            time.sleep(0.05)
 
     def kept(self, word: str) -> list[str]:
         """What reviewers wrote down."""
