@@ -22,6 +22,8 @@ export interface WindowedListProps {
   followsEnd?: boolean;
   /** Shown above the rows and scrolled with them. */
   header?: ComponentChildren;
+  /** Whether the list itself can have the focus; false if every row has something that can. */
+  isFocusable?: boolean;
 }
 
 const MORE_ROWS_PX = 400;
@@ -71,7 +73,7 @@ export function WindowedList(props: WindowedListProps): JSX.Element {
     renderAgain(0);
   };
   return (
-    <div class={`windowed ${props.class ?? ""}`} ref={box} onScroll={onScroll} tabIndex={count ? 0 : -1} role="group" aria-label={label}>
+    <div class={`windowed ${props.class ?? ""}`} ref={box} onScroll={onScroll} tabIndex={count && props.isFocusable !== false ? 0 : -1} role="group" aria-label={label}>
       {props.header}
       <div class="windowed-rows" role="list" aria-label={label} style={{ height: `${heights.total}px` }}>
         {[...rows].sort((a, b) => a - b).map((index) => (

@@ -91,9 +91,11 @@ function shellCommands(setOpen: (dialog: OpenDialog) => void): PageCommand[] {
   ];
 }
 
+/** A view with much before what it is about names a better place to skip to. */
 function skipToContent(event: Event): void {
   event.preventDefault();
-  document.getElementById("content")?.focus();
+  const content = document.getElementById("content");
+  (content?.querySelector<HTMLElement>("[data-skip-target]") ?? content)?.focus();
 }
 
 function SignedOut(): JSX.Element {
