@@ -93,9 +93,12 @@ class TestLive:
             "cost": (2, 0.25),
         }
         assert page("runs")["runs"][0]["spent"]["cost"] == {"USD": 0.25}
-        events = page("run_events", run="words")["events"]
+        events = page("run_events", run="words")["entries"]
         assert [one["action"] for one in events if one["entity"] == "run"][::-1][0] == "started"
-        assert any(one["entity"] == "task" and one["action"] == "done" for one in events)
+        assert any(one["entity"] == "task" and one["action"] == "done" and one["task"] == task for one in events)
+        report = page("run_report", run="words")
+        assert report["file"] == f"words-{ended['listed']['run']['id']}.html"
+        assert (report["html"].lower().startswith("<!doctype html>"), task in report["html"]) == (True, True)
 
     def test_the_processes_of_a_killed_run_leave_it_interrupted(self, page, play):
         add(page, "one")

@@ -1153,7 +1153,7 @@ export interface RunDetails {
 
 /** What was changed in a run, newest first. */
 export interface RunEventsPage {
-  events: Event[];
+  entries: LogEntry[];
   has_more: boolean;
 }
 
@@ -1223,6 +1223,11 @@ export interface RunPage {
 export interface RunQuery {
   run: string;
   attempts?: number;
+}
+
+/** Which run, by its id, its name or one of its sessions. */
+export interface RunReportQuery {
+  run: string;
 }
 
 /** What a run was asked for. */
@@ -1312,6 +1317,12 @@ export interface SessionRecord {
   place?: string;
   created_at: string;
   ended_at?: string | null;
+}
+
+/** The report of a run as a page that needs nothing else. */
+export interface SharedRunReport {
+  file: string;
+  html: string;
 }
 
 /** A comment on the change, and what became of it. */
@@ -1857,8 +1868,8 @@ export interface Reads {
   run_choices: { asked: NoArguments; answer: RunChoices };
   run_events: { asked: RunEventsQuery; answer: RunEventsPage };
   run_order: { asked: RunOrderQuery; answer: KnownOrder };
+  run_report: { asked: RunReportQuery; answer: SharedRunReport };
   run_specification: { asked: RunQuery; answer: RunSpecification };
-  run_start_preview: { asked: RunOrderToPreview; answer: RunStartPreview };
   runs: { asked: RunsQuery; answer: RunsPage };
   search_tasks: { asked: TaskSearch; answer: FoundTasks };
   started_run: { asked: StartedRunQuery; answer: StartedRun };
@@ -1903,6 +1914,7 @@ export interface Actions {
   remove_dependency: { asked: TaskDependency; answer: EditedTask };
   remove_remark: { asked: ChosenRemark; answer: ShownRemark };
   resume_run: { asked: SteerRun; answer: RunSteeringResult };
+  run_start_preview: { asked: RunOrderToPreview; answer: RunStartPreview };
   settle_remark: { asked: ChosenRemark; answer: ShownRemark };
   start_run: { asked: ConfirmedOrder; answer: StartedRun };
   stop_run: { asked: SteerRun; answer: RunSteeringResult };

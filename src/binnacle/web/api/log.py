@@ -1,5 +1,6 @@
 """The log: what happened, as sentences, page by page and as it goes on."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -7,7 +8,7 @@ from msgspec import Struct
 
 from binnacle.errors import BinnacleError, NotFound
 from binnacle.store import agents, events, tasks
-from binnacle.store.events import EventFilter, EventPage
+from binnacle.store.events import EventFilter
 from binnacle.store.transaction import Reader
 from binnacle.web.endpoints import NoArguments, reads
 from binnacle.web.page_project import PageProject
@@ -138,7 +139,7 @@ def _load(tx: Reader, asked: LogQuery) -> LogPage:
     )
     limit = min(max(asked.limit, 1), MAX_LOG_PAGE)
     page = events.list_page(tx, which, limit=limit, before=asked.before, after=asked.after)
-    return LogPage(entries=_make_entries(tx, page), before=page.before, newest=events.last_number(tx))
+    return LogPage(entries=make_entries(tx, page.events), before=page.before, newest=events.last_number(tx))
 
 
 def _find_entity(tx: Reader, text: str) -> str:
@@ -149,9 +150,10 @@ def _find_entity(tx: Reader, text: str) -> str:
         return text
 
 
-def _make_entries(tx: Reader, page: EventPage) -> list[LogEntry]:
-    titles = events.find_titles(tx, page.events)
-    names = agents.find_names(tx, {event.actor for event in page.events})
+def make_entries(tx: Reader, found: Sequence[Event]) -> list[LogEntry]:
+    """Events as sentences."""
+    titles = events.find_titles(tx, found)
+    names = agents.find_names(tx, {event.actor for event in found})
     return [
         LogEntry(
             seq=event.seq,
@@ -166,7 +168,7 @@ def _make_entries(tx: Reader, page: EventPage) -> list[LogEntry]:
             task=_task_of(event),
             has_changes=bool(event.changes),
         )
-        for event in page.events
+        for event in found
     ]
 
 

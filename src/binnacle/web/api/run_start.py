@@ -105,9 +105,12 @@ async def read_order(project: PageProject, asked: RunOrderQuery) -> KnownOrder:
     return KnownOrder(order=await asyncio.to_thread(run_start.find_order, project.project, asked.run))
 
 
-@reads("run_start_preview")
+@acts("run_start_preview")
 async def preview_start(project: PageProject, asked: RunOrderToPreview) -> RunStartPreview:
-    """Which command an order runs, and what of the project has an effect in it."""
+    """Which command an order runs, and what of the project has an effect in it.
+
+    It changes nothing. It is an action because a specification is too long for an address.
+    """
     return await run_start.preview_start(project.project, project.workspace, asked.order)
 
 

@@ -10,9 +10,9 @@ from binnacle.store.events import EVENTS
 from binnacle.store.transaction import Reader
 from binnacle.store.views import run_overview
 from binnacle.store.views.run_overview import ListedRun, RunDetails
+from binnacle.web.api.log import LogEntry, make_entries
 from binnacle.web.endpoints import reads
 from binnacle.web.page_project import PageProject
-from binnacle.work.journal import Event
 
 
 class RunsQuery(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class RunEventsQuery(Struct, frozen=True, kw_only=True):
 class RunEventsPage(Struct, frozen=True, kw_only=True):
     """What was changed in a run, newest first."""
 
-    events: list[Event]
+    entries: list[LogEntry]
     has_more: bool
 
 
@@ -106,7 +106,7 @@ async def read_specification(project: PageProject, asked: RunQuery) -> RunSpecif
 async def read_events(project: PageProject, asked: RunEventsQuery) -> RunEventsPage:
     """What was changed in a run: by its sessions, and to the run itself."""
 
-    def look(tx: Reader) -> list[Event]:
+    def look(tx: Reader) -> RunEventsPage:
         run = runs.find(tx, asked.run)
         # The log has no index by session. Between the first and the last event about the run, there is little else.
         row = tx.row("select min(seq), max(seq) from event where entity_id = ?", run.id)
@@ -114,7 +114,7 @@ async def read_events(project: PageProject, asked: RunEventsQuery) -> RunEventsP
         until = f"and seq <= {int(last)}" if run.status == "ended" else ""
         sessions = [one.id for one in runs.list_sessions(tx, run.id)]
         marks = ", ".join("?" * (len(sessions) + 1))
-        return EVENTS.select(
+        found = EVENTS.select(
             tx,
             f"where seq >= ? {until} {'and seq < ?' if asked.before else ''} and (entity_id in ({marks}) or session in "
             f"({marks})) order by seq desc limit ?",
@@ -126,6 +126,6 @@ async def read_events(project: PageProject, asked: RunEventsQuery) -> RunEventsP
             run.id,
             asked.limit + 1,
         )
+        return RunEventsPage(entries=make_entries(tx, found[: asked.limit]), has_more=len(found) > asked.limit)
 
-    found = await project.read(look)
-    return RunEventsPage(events=found[: asked.limit], has_more=len(found) > asked.limit)
+    return await project.read(look)
