@@ -158,7 +158,7 @@ async def read_tool(project: PageProject, asked: ToolName) -> ToolPage:
     return await asyncio.to_thread(_describe_tool, project.project, known, known.catalog.find(asked.name).spec, who)
 
 
-@acts("call_tool")
+@acts("call_tool", within=310)
 async def call_any_tool(project: PageProject, asked: CallTool) -> ToolCallResult:
     known = await asyncio.to_thread(_load_catalog, project)
     spec = known.catalog.find(asked.name).spec

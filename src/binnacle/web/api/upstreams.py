@@ -152,7 +152,7 @@ async def read_upstream(project: PageProject, asked: UpstreamName) -> UpstreamPa
     return await asyncio.to_thread(_read_one, project, around, around.find(asked.name))
 
 
-@acts("test_upstream")
+@acts("test_upstream", within=100)
 async def test_upstream(project: PageProject, asked: UpstreamName) -> UpstreamEntry:
     """Connects to a trusted server, to see how it stands. One that sessions use is asked over their connection."""
     around = await look_around(project)
@@ -180,7 +180,7 @@ async def switch_upstream(project: PageProject, asked: SwitchUpstream) -> Switch
     return SwitchedUpstream(name=asked.name, enabled=asked.enabled, file=written.file, is_changed=written.is_changed)
 
 
-@acts("log_in_upstream")
+@acts("log_in_upstream", within=620)
 async def log_in_upstream(project: PageProject, asked: UpstreamName) -> UpstreamLoggedIn:
     """Lasts as long as the login: what a person is to do meanwhile is in `upstream`."""
     from binnacle.app.upstream_sign_in import wait_for_login
