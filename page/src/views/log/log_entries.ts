@@ -1,8 +1,9 @@
 // The entries of the log that are on the page: new ones come in at the top, older ones at the end.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { api, ApiError } from "../../api/client";
+import { api, type ApiError } from "../../api/client";
 import type { LogEntry, LogPage, LogQuery } from "../../api/types";
 import { useAddress } from "../../router";
+import { toApiError } from "../../state/errors";
 import { onEvents } from "../../state/stream";
 
 const PAGE_ENTRIES = 100;
@@ -52,7 +53,7 @@ export function useLogEntries(filter: LogQuery, isPaused: boolean): LogEntries {
       setLoaded(current.loaded);
       setError(null);
     } catch (problem) {
-      if (current.key === key) setError(problem instanceof ApiError ? problem : new ApiError("E_PAGE", String(problem), "reload the page", 0));
+      if (current.key === key) setError(toApiError(problem));
     } finally {
       current.isBusy = false;
       setLoading(false);
