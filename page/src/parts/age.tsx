@@ -13,15 +13,18 @@ export interface AgeProps {
   at: string;
   /** Said before it, such as `since`. */
   prefix?: string;
+  /** Says `4 min ago` and `just now`. */
+  isAgo?: boolean;
 }
 
-export function Age({ at, prefix = "" }: AgeProps): JSX.Element {
+export function Age({ at, prefix = "", isAgo = false }: AgeProps): JSX.Element {
   const now = useStore(now$, (value) => value);
   const time = new Date(at);
+  const age = formatAge(now - time.getTime());
   return (
     <time dateTime={at} title={time.toLocaleString()} class="age">
       {prefix && `${prefix} `}
-      {formatAge(now - time.getTime())}
+      {isAgo ? (age === "now" ? "just now" : `${age} ago`) : prefix === "for" && age === "now" ? "a moment" : age}
     </time>
   );
 }

@@ -35,12 +35,12 @@ export function AgentCard({ one, isChosen, onEnd }: AgentCardProps): JSX.Element
       </div>
       <AgentWork one={one} />
       <dl class="agent-facts">
-        <Fact name="Active">
-          <Age at={agent.active_at} /> ago
+        <Fact name="Last active">
+          <Age at={agent.active_at} isAgo />
         </Fact>
         {one.ended_at && (
           <Fact name="Ended">
-            <Age at={one.ended_at} /> ago
+            <Age at={one.ended_at} isAgo />
           </Fact>
         )}
         <Fact name="Where">{describePlace(one)}</Fact>

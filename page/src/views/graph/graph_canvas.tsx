@@ -6,7 +6,7 @@ import { navigate, taskAddress } from "../../router";
 import { announce } from "../../state/messages";
 import { drawGraph, readColours, taskAt, type Colours } from "./graph_drawing";
 import { type GraphLayout, NODE_HEIGHT, NODE_WIDTH, nextTask, type PlacedTask } from "./graph_layout";
-import { fit, panBy, reveal, type Viewport, zoomAt } from "./viewport";
+import { begin, fit, panBy, reveal, type Viewport, zoomAt } from "./viewport";
 
 const KEY_PAN_PX = 80;
 const KEY_ZOOM = 1.25;
@@ -106,6 +106,14 @@ function useStage(canvas: { current: HTMLCanvasElement | null }, layout: GraphLa
     draw();
   };
   const showAll = () => look(fit(kept.current.width, kept.current.height, now.current.width, now.current.height));
+  const showFirst = () => {
+    const { width, height } = kept.current;
+    const { byId, width: graphWidth, height: graphHeight } = now.current;
+    const first = byId.get(root) ?? null;
+    kept.current.marked = first;
+    look(begin(width, height, graphWidth, graphHeight));
+    if (first) revealTask(first);
+  };
   const mark = (task: PlacedTask | null) => {
     if (kept.current.marked === task) return;
     kept.current.marked = task;
@@ -130,13 +138,8 @@ function useStage(canvas: { current: HTMLCanvasElement | null }, layout: GraphLa
       element.width = Math.round(clientWidth * ratio);
       element.height = Math.round(clientHeight * ratio);
       [stage.width, stage.height] = [clientWidth, clientHeight];
-      if (!stage.view && clientWidth > 0) begin();
+      if (!stage.view && clientWidth > 0) showFirst();
       draw();
-    };
-    const begin = () => {
-      stage.view = fit(stage.width, stage.height, now.current.width, now.current.height);
-      const first = now.current.byId.get(root) ?? null;
-      stage.marked = first;
     };
     const observer = new ResizeObserver(resize);
     observer.observe(element);
@@ -163,8 +166,7 @@ function useStage(canvas: { current: HTMLCanvasElement | null }, layout: GraphLa
     };
   }, []);
   useEffect(() => {
-    kept.current.marked = now.current.byId.get(root) ?? null;
-    if (kept.current.width > 0) showAll();
+    if (kept.current.width > 0) showFirst();
   }, [part, root]);
   useEffect(() => {
     const known = kept.current.marked;

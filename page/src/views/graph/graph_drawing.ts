@@ -24,6 +24,8 @@ export type Colours = Record<keyof typeof COLOURS, string> & { font: string };
 
 /** Below this size, words cannot be read and are left out. */
 const MIN_TEXT_SCALE = 0.42;
+/** Edges are many, and less important than tasks. */
+const EDGE_ALPHA = 0.45;
 const RADIUS = 7;
 const PADDING = 10;
 
@@ -82,7 +84,8 @@ interface Area {
 function drawEdges(context: CanvasRenderingContext2D, { layout, view, colours, marked }: Drawn, seen: Area): void {
   const strong: (readonly [PlacedTask, PlacedTask])[] = [];
   context.lineWidth = Math.max(1, 0.7 / view.scale);
-  context.strokeStyle = colours.faint;
+  context.strokeStyle = colours.line;
+  context.globalAlpha = EDGE_ALPHA;
   context.beginPath();
   for (const edge of layout.edges) {
     const [from, to] = edge;
@@ -92,6 +95,7 @@ function drawEdges(context: CanvasRenderingContext2D, { layout, view, colours, m
     else traceEdge(context, from, to);
   }
   context.stroke();
+  context.globalAlpha = 1;
   context.strokeStyle = colours.accent;
   context.lineWidth = Math.max(1.6, 1.2 / view.scale);
   context.beginPath();

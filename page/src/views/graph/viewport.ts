@@ -10,6 +10,8 @@ export interface Viewport {
 export const MIN_SCALE = 0.04;
 export const MAX_SCALE = 2.5;
 const MARGIN_PX = 28;
+/** Titles can be read at this size. */
+const MIN_FIRST_SCALE = 0.7;
 /** The whole graph is not made larger than this to fill the space. */
 const MAX_FIT_SCALE = 1;
 
@@ -28,6 +30,14 @@ export function fit(width: number, height: number, graphWidth: number, graphHeig
   const wanted = Math.min((width - 2 * MARGIN_PX) / graphWidth, (height - 2 * MARGIN_PX) / graphHeight, MAX_FIT_SCALE);
   const scale = Math.max(MIN_SCALE, wanted);
   return { scale, x: (width - graphWidth * scale) / 2, y: (height - graphHeight * scale) / 2 };
+}
+
+/** Where to begin: everything if it can be read then, otherwise the beginning of the graph. */
+export function begin(width: number, height: number, graphWidth: number, graphHeight: number): Viewport {
+  const whole = fit(width, height, graphWidth, graphHeight);
+  if (whole.scale >= MIN_FIRST_SCALE) return whole;
+  const y = (height - graphHeight * MIN_FIRST_SCALE) / 2;
+  return { scale: MIN_FIRST_SCALE, x: MARGIN_PX, y: Math.max(y, MARGIN_PX) };
 }
 
 /** Moves no more than needed to show a box of the graph. */

@@ -10,14 +10,15 @@ import { CheckField } from "../../parts/form";
 import { ErrorNote } from "../../parts/notes";
 import { useCancellableAction } from "../../state/cancellable_action";
 import { announce } from "../../state/messages";
-import { type Json, kindOf, parseSchema, resolveSchema } from "./json_schema";
+import { firstValue, type Json, kindOf, parseSchema, resolveSchema } from "./json_schema";
 import { JsonField, ObjectFields } from "./schema_fields";
 
 export function CallForm({ page }: { page: ToolPage }): JSX.Element {
   const { tool } = page;
-  const schema = useMemo(() => resolveSchema(parseSchema(page.schema), parseSchema(page.schema)), [page.schema]);
+  const whole = useMemo(() => parseSchema(page.schema), [page.schema]);
+  const schema = useMemo(() => resolveSchema(whole, whole), [whole]);
   const hasForm = kindOf(schema, 0) === "object";
-  const [value, setValue] = useState<Json>({});
+  const [value, setValue] = useState<Json>(() => firstValue(schema, whole));
   const [isJson, setJson] = useState(!hasForm);
   const [isValid, setValid] = useState(true);
   const [isAsking, setAsking] = useState(false);
@@ -46,7 +47,7 @@ export function CallForm({ page }: { page: ToolPage }): JSX.Element {
         {isJson || !hasForm ? (
           <JsonField label="Arguments" rows={6} value={value} onChange={(one) => setValue(one ?? {})} onValidity={setValid} />
         ) : (
-          <ObjectFields schema={schema} whole={parseSchema(page.schema)} value={value} onChange={(one) => setValue(one ?? {})} depth={0} />
+          <ObjectFields schema={schema} whole={whole} value={value} onChange={(one) => setValue(one ?? {})} depth={0} />
         )}
         <div class="form-actions">
           <button type="submit" class="button primary" disabled={isPending || !isValid}>

@@ -62,6 +62,16 @@ export function emptyValue(schema: Schema, depth: number): Json {
   return kind === "object" ? {} : kind === "list" ? [] : kind === "text" || kind === "choice" ? "" : null;
 }
 
+/** What a form begins with: a list that is needed has an item to fill in. */
+export function firstValue(schema: Schema, whole: Schema): Json {
+  const needed = Array.isArray(schema.required) ? schema.required : [];
+  const lists = needed.flatMap((name) => {
+    const property = resolveSchema(schema.properties?.[name] ?? {}, whole);
+    return kindOf(property, 1) === "list" ? [[name, [emptyValue(resolveSchema(property.items ?? {}, whole), 2)]] as [string, Json]] : [];
+  });
+  return Object.fromEntries(lists);
+}
+
 function follow(reference: string, whole: Schema): Schema {
   if (!reference.startsWith("#/")) return {};
   let found: unknown = whole;

@@ -4,6 +4,8 @@ import { useState } from "preact/hooks";
 import { CheckField, ChoiceField, TextField } from "../../parts/form";
 import { emptyValue, isObject, type Json, kindOf, resolveSchema, type Schema } from "./json_schema";
 
+/** More fields that need not be filled in are folded. */
+const MAX_OPEN_FIELDS = 4;
 const LONG_TEXTS = /description|body|text|content|hints|pseudocode|summary|message|reason|code|query|sql/i;
 
 export interface SchemaFieldProps {
@@ -26,20 +28,28 @@ export function ObjectFields({ schema, whole, value, onChange, depth }: Omit<Sch
     const { [name]: _, ...rest } = given;
     onChange(one === undefined ? rest : { ...rest, [name]: one });
   };
+  const field = (name: string) => (
+    <SchemaField
+      key={name}
+      name={name}
+      schema={schema.properties?.[name] ?? {}}
+      whole={whole}
+      value={Object.hasOwn(given, name) ? given[name] : undefined}
+      onChange={(one) => set(name, one)}
+      isRequired={required.has(name)}
+      depth={depth + 1}
+    />
+  );
+  const needed = names.filter((name) => required.has(name));
+  const others = names.filter((name) => !required.has(name));
+  if (needed.length === 0 || others.length <= MAX_OPEN_FIELDS) return <>{[...needed, ...others].map(field)}</>;
   return (
     <>
-      {[...names.filter((name) => required.has(name)), ...names.filter((name) => !required.has(name))].map((name) => (
-        <SchemaField
-          key={name}
-          name={name}
-          schema={schema.properties?.[name] ?? {}}
-          whole={whole}
-          value={Object.hasOwn(given, name) ? given[name] : undefined}
-          onChange={(one) => set(name, one)}
-          isRequired={required.has(name)}
-          depth={depth + 1}
-        />
-      ))}
+      {needed.map(field)}
+      <details class="schema-more">
+        <summary>{others.length} more</summary>
+        <div class="form">{others.map(field)}</div>
+      </details>
     </>
   );
 }

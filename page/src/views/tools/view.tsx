@@ -50,7 +50,7 @@ function Catalog({ page, filters }: { page: ToolsPage; filters: Filters }): JSX.
           rows={shown}
           keyOf={(tool) => tool.name}
           columns={[
-            { title: "Tool", render: (tool) => <a href={formatAddress({ view: "tools", rest: [tool.name], filters: keepDiscipline(filters) })}>{tool.name}</a> },
+            { title: "Tool", render: (tool) => <a class="tool-name" href={formatAddress({ view: "tools", rest: [tool.name], filters: keepDiscipline(filters) })}>{tool.name}</a> },
             { title: "What it does", render: (tool) => <span class="tool-summary">{tool.summary}</span> },
             { title: "Effect", render: (tool) => <EffectBadge isReading={tool.is_reading} isDestructive={tool.is_destructive} /> },
             { title: "Tokens", render: (tool) => tool.tokens, isNumber: true },
@@ -80,15 +80,17 @@ function ToolFilters({ page, filters }: { page: ToolsPage; filters: Filters }): 
       <ChoiceField
         label="Recipe"
         value={filters.recipe ?? ""}
-        onChange={(recipe) => setFilters({ recipe })}
+        onChange={(recipe) => setFilters({ recipe, show: "" })}
         choices={[["", "Any"], ...page.recipes.map((one) => [one.name, `${one.name} (${one.tools} tools, ${one.tokens} tokens)`] as const)]}
       />
-      <ChoiceField
-        label="Show"
-        value={filters.show ?? ""}
-        onChange={(show) => setFilters({ show })}
-        choices={[["", "What the recipe has"], ["lacks", "What the recipe lacks"], ["all", "Both"]]}
-      />
+      {filters.recipe && (
+        <ChoiceField
+          label="Show"
+          value={filters.show ?? ""}
+          onChange={(show) => setFilters({ show })}
+          choices={[["", "What it has"], ["lacks", "What it lacks"], ["all", "Both"]]}
+        />
+      )}
       <ChoiceField label="Category" value={filters.category ?? ""} onChange={(category) => setFilters({ category })} choices={[["", "All"], ...categories]} />
       <ChoiceField label="Discipline" value={filters.discipline ?? ""} onChange={(discipline) => setFilters({ discipline })} choices={[["", "None"], ...page.disciplines]} />
       <ChoiceField label="Order" value={filters.order ?? ""} onChange={(order) => setFilters({ order })} choices={[["", "By category"], ["tokens", "Most tokens first"], ["name", "By name"]]} />

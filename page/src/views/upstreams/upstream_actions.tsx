@@ -44,8 +44,8 @@ export function UpstreamActions({ entry, onChange, isShort = false }: UpstreamAc
     <div class="upstream-actions">
       <div class="button-row">
         {isShort && (entry.state === "awaiting_trust" || entry.changed_tools > 0) && (
-          <a class="button primary" href={formatAddress({ view: "upstreams", rest: [name] })} aria-label={`Look at ${name}`}>
-            Look at it
+          <a class="button primary" href={formatAddress({ view: "upstreams", rest: [name] })} aria-label={`Review ${name}`}>
+            Review
           </a>
         )}
         {mayLogIn && (

@@ -29,14 +29,14 @@ export function StateSource({ entry }: { entry: UpstreamEntry }): JSX.Element {
   if (entry.state_from === "live") {
     return (
       <span title="This process serves sessions over MCP, and the state is that of its connection.">
-        live{entry.at && <>, for <Age at={entry.at} /></>}
+        live{entry.at && <>, <Age at={entry.at} prefix="for" /></>}
       </span>
     );
   }
   if (entry.state_from === "tested" && entry.at) {
     return (
       <span title="So it was when it was last tested from this page. Sessions have connections of their own.">
-        tested here <Age at={entry.at} /> ago
+        tested here <Age at={entry.at} isAgo />
       </span>
     );
   }
@@ -45,7 +45,7 @@ export function StateSource({ entry }: { entry: UpstreamEntry }): JSX.Element {
 
 /** How many tools a server has. A server that failed does not have none: it is not known. */
 export function ToolCount({ entry }: { entry: UpstreamEntry }): JSX.Element {
-  if (entry.tools === null) return <span class="muted">not known</span>;
+  if (entry.tools === null) return <span class="muted">tools not known</span>;
   const count = `${entry.tools} ${entry.tools === 1 ? "tool" : "tools"}`;
   return <span>{entry.tools_are_old ? `${count} when last connected` : count}</span>;
 }

@@ -66,7 +66,7 @@ function UpstreamRow({ entry, onChange }: { entry: UpstreamEntry; onChange: () =
         <p class="upstream-target">
           <code>{server.target}</code>
         </p>
-        {entry.reason && entry.state !== "ready" && <p class="upstream-reason">{firstLine(entry.reason)}</p>}
+        {entry.reason && entry.state !== "ready" && <p class={`upstream-reason ${entry.state === "disabled" ? "muted" : ""}`}>{firstLine(entry.reason)}</p>}
         <p class="hint upstream-facts">
           <StateSource entry={entry} />
           <ToolCount entry={entry} />
