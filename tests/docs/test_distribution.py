@@ -52,6 +52,11 @@ def test_a_wheel_of_that_name_holds_the_command(tmp_path):
     assert name.startswith(f"{DISTRIBUTION.replace('-', '_')}-")
     with ZipFile(tmp_path / name) as wheel:
         assert "binnacle/cli/main.py" in wheel.namelist()
+        assert "binnacle/web/assets/index.html" in wheel.namelist()
+        index = wheel.read("binnacle/web/assets/index.html").decode()
+        files = re.findall(r'"/(assets/[^"]+)"', index)
+        assert len(files) >= 2
+        assert {f"binnacle/web/{name}" for name in files} <= set(wheel.namelist())
         (entry,) = (one for one in wheel.namelist() if one.endswith("entry_points.txt"))
         assert "bn=binnacle.cli.main:run" in wheel.read(entry).decode()
 

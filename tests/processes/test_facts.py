@@ -111,4 +111,5 @@ def test_the_owner_of_a_connection_is_found(monkeypatch, host, has_proc):
             assert tcp_owner.find_connection_owner(peer[:2], own) == client.pid
             assert tcp_owner.find_connection_owner(peer[:2], own, likely=(client.pid,)) == client.pid
             assert tcp_owner.find_connection_owner((host, 1), own) is None
+            assert tcp_owner.find_connection_user(peer[:2], own) == (os.geteuid() if has_proc else None)
         client.communicate(timeout=PATIENCE)

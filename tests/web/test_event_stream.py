@@ -1,5 +1,6 @@
 """The stream of changes: in order, once, resumed where it broke off, over every project that is shown."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -13,6 +14,11 @@ from web.served_gui import OpenStream, ServedGui, add_task, bn
 
 def titles(events: list[dict]) -> list[str]:
     return [event["changes"]["title"] for event in events if event["action"] == "added"]
+
+
+def add_tasks(repo: Path, count: int) -> None:
+    (repo / "tasks.json").write_text(json.dumps([{"title": f"task {number}"} for number in range(count)]))
+    bn(repo, "task", "add", "--from", "tasks.json")
 
 
 @pytest.fixture
@@ -60,9 +66,7 @@ def test_a_page_comes_back_after_the_server_was_killed(served, person, repo):
 
 
 def test_who_missed_too_much_reads_everything_again(served, person, repo):
-    tasks = "\n".join(f'{{"title": "task {number}"}}' for number in range(MAX_BACKLOG_EVENTS + 1))
-    (repo / "tasks.json").write_text("[" + tasks.replace("\n", ",") + "]")
-    bn(repo, "task", "add", "--from", "tasks.json")
+    add_tasks(repo, MAX_BACKLOG_EVENTS + 1)
     with OpenStream(person, f"?after={served.project}:0") as stream:
         assert next(stream.changes())["reset"]
     with OpenStream(person, f"?after={served.project}:1") as stream:
@@ -89,6 +93,18 @@ def test_many_pages_hear_the_same(person, repo):
     for stream in streams:
         with stream:
             assert titles(stream.events(3)) == ["task 0", "task 1", "task 2"]
+
+
+def test_a_page_that_does_not_read_holds_up_nobody(served, person, repo):
+    add_tasks(repo, MAX_BACKLOG_EVENTS)
+    with served.browser() as sleeper:
+        asleep = [OpenStream(sleeper, f"?after={served.project}:0") for _ in range(8)]
+        with OpenStream(person, f"?after={served.project}:0") as stream:
+            assert len(stream.events(MAX_BACKLOG_EVENTS)) == MAX_BACKLOG_EVENTS
+            add_task(repo, "one more")
+            assert titles(stream.events(1)) == ["one more"]
+        for one in asleep:
+            one.__exit__()
 
 
 def test_only_so_many_streams_are_open(served, repo):

@@ -45,6 +45,9 @@ class TestCalls:
             ("/api/{key}/search_tasks?text=a&limit=many", 400, "E_INVALID_PARAMS"),
             ("/api/{key}/search_tasks?text=a&text=b", 400, "E_INVALID_PARAMS"),
             ("/api/{key}/search_tasks?text=%ff", 400, "E_INVALID_PARAMS"),
+            ("/api/{key}/search_tasks?text=a&limit=1" + "0" * 500, 400, "E_INVALID_PARAMS"),
+            ("/api/{key}/search_tasks?" + "text=a&" * 600, 400, "E_INVALID_PARAMS"),
+            ("/api/{key}/search_tasks?text=" + "a" * 20_000, 400, "E_INVALID_PARAMS"),
             ("/api/stream?watch={key}:nonsense:x", 400, "E_INVALID_PARAMS"),
         ],
     )
@@ -72,6 +75,15 @@ class TestCalls:
         with served.acting() as person:
             answer = person.post(f"/api/{served.project}/{ACTION}", content=body)
             assert (answer.status_code, answer.json()["code"]) == (400, "E_INVALID_PARAMS")
+
+    def test_a_text_with_a_nul_is_a_text(self, served):
+        with served.browser() as person:
+            answer = person.get(f"/api/{served.project}/search_tasks?text=a%00b")
+            assert (answer.status_code, answer.json()) == (200, {"tasks": []})
+
+    def test_an_address_of_the_page_may_have_any_number_of_filters(self, served):
+        with served.browser() as person:
+            assert person.get("/shop/board?" + "tag=a&" * 2000).status_code == 200
 
     def test_a_body_that_is_too_long_is_refused_unread(self, served):
         with served.acting() as person:
@@ -206,6 +218,12 @@ class TestWhoActs:
     def test_an_agent_gets_no_link_to_a_page_that_is_served(self, served, repo):
         with pytest.raises(AssertionError, match="E_PERSON_NEEDED"):
             bn(repo, "gui", "--link", env={**served.env, "CLAUDECODE": "1"})
+
+    @pytest.mark.parametrize("name", ["via", "forwarded", "x-forwarded-for", "x-real-ip"])
+    def test_no_proxy_hides_who_asks(self, served, name):
+        with served.acting() as person:
+            assert person.get("/api/projects", headers={name: "x"}).status_code == 403
+            assert person.get(served.link, headers={name: "x"}).status_code == 403
 
     def test_the_process_of_an_agent_neither_signs_in_nor_acts(self, served, tmp_path):
         with served.acting() as person:

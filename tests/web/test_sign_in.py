@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from binnacle.web.sign_in import COOKIE_SECONDS, LINK_SECONDS, MAX_COOKIES, SignIns, find_cookie
-from web.served_gui import ServedGui
+from binnacle.web.sign_in import COOKIE_SECONDS, LINK_SECONDS, MAX_COOKIES, SignIns
+from web.served_gui import ServedGui, bn
 
 NOW = 1_800_000_000.0
 
@@ -80,6 +80,19 @@ def test_after_a_restart_on_the_same_port_an_open_page_goes_on(repo):
         assert person.get("/api/projects").status_code == 200
 
 
+def test_there_is_no_link_to_a_page_whose_server_was_killed(served, repo):
+    served.stop(9)
+    with pytest.raises(AssertionError, match="no page is served"):
+        served.make_link()
+
+
+def test_with_several_pages_a_link_is_to_the_one_that_is_named(served, repo):
+    with ServedGui(repo) as other:
+        with pytest.raises(AssertionError, match=f"several pages are served, on the ports .*{other.port}"):
+            bn(repo, "gui", "--link")
+        assert bn(repo, "gui", "--link", "--port", str(other.port))["url"].startswith(other.base)
+
+
 def test_the_file_has_no_secret_and_is_private(served, tmp_path):
     with served.browser() as person:
         (cookie,) = person.cookies.values()
@@ -118,10 +131,13 @@ def test_a_broken_file_lets_nobody_in(repo, tmp_path):
     assert sign_ins.exchange(sign_ins.make_link_key()) is not None
 
 
-def test_a_cookie_that_is_there_twice_is_none():
-    assert find_cookie("a=1; b=2", "b") == "2"
-    assert find_cookie("b=1; b=2", "b") == ""
-    assert find_cookie("", "b") == ""
+def test_a_cookie_that_another_port_has_set_shuts_nobody_out(served):
+    with served.browser() as person:
+        (name,), (value,) = person.cookies.keys(), person.cookies.values()
+    with served.stranger() as person:
+        for cookies, status in (("x; {0}={1}", 200), ("{0}=forged; {0}={1}", 200), ("{0}=forged; {0}=", 401)):
+            header = {"cookie": cookies.format(name, value)}
+            assert person.get("/api/projects", headers=header).status_code == status
 
 
 def test_the_host_must_be_the_one_that_links_have(served):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from binnacle.lifecycle.process import Process, find_process
-from binnacle.processes.tcp_owner import find_connection_owner
+from binnacle.processes.tcp_owner import find_connection_owner, find_connection_user
 
 
 class PeerAddress(NamedTuple):
@@ -27,6 +27,11 @@ def find_peer(peer: PeerAddress, own: PeerAddress, *, likely: Iterable[int] = ()
         return None
     pid = find_connection_owner(peer, own, likely=likely)
     return find_process(pid) if pid is not None else None
+
+
+def find_user(peer: PeerAddress, own: PeerAddress) -> int | None:
+    """The user of the process whose end of the connection is `peer`, while ours is `own`; None if unknown."""
+    return find_connection_user(peer, own) if _is_loopback(peer.host) else None
 
 
 def _is_loopback(host: str) -> bool:

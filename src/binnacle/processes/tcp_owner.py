@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from binnacle.processes.linux import HAS_PROC
 
@@ -22,15 +23,28 @@ def find_connection_owner(local: Address, remote: Address, *, likely: Iterable[i
     """The process with the end at `local` of the connection to `remote`; those in `likely` are checked first."""
     if not HAS_PROC:
         return _find_by_psutil(local, remote, likely)
-    inode = _inode_of(local, remote)
-    if inode is None:
+    entry = _find_entry(local, remote)
+    if entry is None:
         return None
-    wanted = f"socket:[{inode}]"
+    wanted = f"socket:[{entry.inode}]"
     return next((pid for pid in (*likely, *_pids()) if _has_open(pid, wanted)), None)
 
 
-def _inode_of(local: Address, remote: Address) -> int | None:
-    """The inode of the socket that is bound to `local` and connected to `remote`."""
+def find_connection_user(local: Address, remote: Address) -> int | None:
+    """The user whose process has the end at `local` of the connection to `remote`; None where the system hides it."""
+    entry = _find_entry(local, remote) if HAS_PROC else None
+    return entry.user if entry else None
+
+
+class _SocketEntry(NamedTuple):
+    """What the tables say of a socket."""
+
+    inode: int
+    user: int
+
+
+def _find_entry(local: Address, remote: Address) -> _SocketEntry | None:
+    """The socket that is bound to `local` and connected to `remote`."""
     ends = {f"{mine} {other}" for mine, other in zip(_forms(local), _forms(remote), strict=True)}
     for table in _TABLES:
         with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
@@ -38,7 +52,7 @@ def _inode_of(local: Address, remote: Address) -> int | None:
             for line in file:
                 fields = line.split()
                 if f"{fields[1]} {fields[2]}" in ends and fields[9] != "0":
-                    return int(fields[9])
+                    return _SocketEntry(int(fields[9]), int(fields[7]))
     return None
 
 

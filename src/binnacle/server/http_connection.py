@@ -173,6 +173,13 @@ class ServedConnection(asyncio.Protocol):
             self._is_client_known = True
         return self.client
 
+    def find_user(self) -> int | None:
+        """The user of the process at the other end."""
+        from binnacle.lifecycle.loopback_peer import PeerAddress, find_user
+
+        peer, own = (self._transport.get_extra_info(name) for name in ("peername", "sockname"))
+        return find_user(PeerAddress(*peer[:2]), PeerAddress(*own[:2])) if peer and own else None
+
     def write(self, data: bytes) -> None:
         if not self._transport.is_closing():
             self._transport.write(data)

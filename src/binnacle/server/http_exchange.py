@@ -41,6 +41,9 @@ class AnswerSink(Protocol):
     def find_client(self) -> Process | None:
         """The process at the other end, if it is on this machine and can be found."""
 
+    def find_user(self) -> int | None:
+        """The user of that process, if the system says it."""
+
     def finish(self, *, is_last: bool) -> None:
         """Called when the answer is complete; with `is_last`, no other answer can follow it."""
 
@@ -90,6 +93,10 @@ class HttpExchange:
         if any(name in self.headers for name in PROXY_HEADERS):
             return None
         return self._wire.find_client()
+
+    def find_user(self) -> int | None:
+        """The user of the process that sent the request, if it is on this machine and the system says it."""
+        return self._wire.find_user()
 
     def reply(self, reply: HttpReply) -> None:
         """Answers. In a stream, the body of the reply is the last event."""

@@ -21,14 +21,14 @@ from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from binnacle.errors import BinnacleError, NotFound, PersonNeeded, Refused
 from binnacle.lifecycle.process import Process
-from binnacle.server.http_exchange import HttpExchange, HttpReply
+from binnacle.server.http_exchange import PROXY_HEADERS, HttpExchange, HttpReply
 from binnacle.web.endpoint_calls import call_endpoint, parse_body, parse_query, reply_to_error, reply_with
 from binnacle.web.endpoints import PageEndpoint, load_all
 from binnacle.web.event_stream import MAX_WATCHES, EventStreams, parse_cursors, parse_watch
 from binnacle.web.page_files import PageFile, PageFiles
 from binnacle.web.page_projects import PageProjects
 from binnacle.web.shown_projects import describe_projects
-from binnacle.web.sign_in import COOKIE_SECONDS, SignIns, find_cookie
+from binnacle.web.sign_in import COOKIE_SECONDS, SignIns
 from binnacle.web.sign_in_pages import page_with_cookie, page_without_cookie
 
 HOST = "127.0.0.1"
@@ -55,6 +55,7 @@ SECURITY_HEADERS = (
 PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
 """Addresses that a link may lead to: none that a browser could take for another host."""
 
+KEY = re.compile(r"(?:^|&)key=([A-Za-z0-9_-]+)")
 READING = ("GET", "HEAD")
 API = "/api/"
 
@@ -88,10 +89,11 @@ class PageServer:
         headers = exchange.headers
         if headers.get("host", "").lower() != self._host:
             raise _error(403, f"this server is {self._host}", hint=f"open http://{self._host}/")
+        if any(name in headers for name in PROXY_HEADERS):  # behind a proxy we could not tell an agent from a person
+            raise _error(403, "this server answers no proxy", hint=f"open http://{self._host}/")
         if self._is_link(exchange):
             return
-        cookie = find_cookie(headers.get("cookie", ""), self._sign_ins.cookie_name)
-        if not self._sign_ins.is_valid(cookie):
+        if not self._sign_ins.is_signed_in(headers.get("cookie", "")):
             raise page_without_cookie(exchange)
         if exchange.method not in (*READING, "OPTIONS"):
             self._check_change(exchange)
@@ -142,16 +144,16 @@ class PageServer:
         pairs = [pair for pair in parse_qsl(exchange.query) if pair[0] != "key"]
         address = exchange.path if PLAIN_PATH.fullmatch(exchange.path) else "/"
         target = f"{address}?{urlencode(pairs)}" if pairs else address
+        if exchange.find_user() not in (None, os.geteuid()):
+            return _error(403, "this link is for another user of this machine", hint="start your own page: bn gui")
         if reason := await self._find_agent(exchange):
             return reply_to_error(PersonNeeded(f"only a person may sign in: {reason}", hint="leave it to the person"))
         cookie = await asyncio.to_thread(self._sign_ins.exchange, _find_key(exchange.query))
         if cookie is not None:
             settings = f"Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict"
             return page_with_cookie(target, set_cookie=f"{self._sign_ins.cookie_name}={cookie}; {settings}")
-        known = find_cookie(exchange.headers.get("cookie", ""), self._sign_ins.cookie_name)
-        return (
-            page_with_cookie(target) if self._sign_ins.is_valid(known) else page_without_cookie(exchange, is_used=True)
-        )
+        is_known = self._sign_ins.is_signed_in(exchange.headers.get("cookie", ""))
+        return page_with_cookie(target) if is_known else page_without_cookie(exchange, is_used=True)
 
     def _take_file(self, exchange: HttpExchange) -> None:
         if exchange.method not in READING:
@@ -256,7 +258,9 @@ def _error(status: int, message: str, *, hint: str) -> HttpReply:
 
 
 def _find_key(query: str) -> str:
-    return next((value for name, value in parse_qsl(query, max_num_fields=100) if name == "key"), "") if query else ""
+    """The secret of a link; empty if it is none."""
+    found = KEY.search(query)
+    return found[1] if found else ""
 
 
 def _file_reply(file: PageFile, exchange: HttpExchange) -> HttpReply:

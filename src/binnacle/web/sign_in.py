@@ -86,6 +86,10 @@ class SignIns:
             self._write(SignInRecord(links=links, cookies=cookies))
         return cookie
 
+    def is_signed_in(self, header: str) -> bool:
+        """Whether one of the cookies in the header of a request is valid."""
+        return any(map(self.is_valid, find_cookies(header, self.cookie_name)[:MAX_COOKIES]))
+
     def is_valid(self, cookie: str, *, now: float | None = None) -> bool:
         """Whether a browser with this cookie is signed in."""
         now = time.time() if now is None else now
@@ -126,10 +130,13 @@ def sign_in_folder() -> str:
     return os.path.join(data_root(), ".page")
 
 
-def find_cookie(header: str, name: str) -> str:
-    """The value of a cookie in the header of a request; empty if it is not there, or there twice."""
-    found = [value for key, _, value in (part.strip().partition("=") for part in header.split(";")) if key == name]
-    return found[0] if len(found) == 1 else ""
+def find_cookies(header: str, name: str) -> list[str]:
+    """The values of a cookie in the header of a request.
+
+    There may be several: a server on another port of this machine can set one of the same name.
+    """
+    pairs = (part.strip().partition("=") for part in header.split(";"))
+    return [value for key, _, value in pairs if key == name]
 
 
 def _add(known: dict[str, float], digest: str, end: float, *, now: float, most: int) -> dict[str, float]:
