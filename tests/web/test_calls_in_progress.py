@@ -224,6 +224,7 @@ class OtherUser:
         return os.geteuid() + 1
 
     def finish(self, *, is_last: bool) -> None:
+        assert not is_last
         self.answered.set()
 
 
