@@ -3,12 +3,12 @@
 from msgspec import Struct
 
 from binnacle.store.transaction import Reader
+from binnacle.web.api.needs_you import count_waiting
 from binnacle.web.endpoints import NoArguments, reads
 from binnacle.web.page_project import PageProject
 
 _COUNTS = """
     select
-    (select count(*) from attention where answered_at is null),
     (select count(*) from task where status not in ('done', 'cancelled')),
     (select count(*) from run where status = 'active'),
     (select count(*) from review where status = 'open'),
@@ -33,11 +33,12 @@ class ViewCounts(Struct, frozen=True, kw_only=True):
 
 @reads("view_counts")
 async def read_view_counts(project: PageProject, asked: NoArguments) -> ViewCounts:  # noqa: ARG001
-    return await project.read(_count)
+    needs_you = await count_waiting(project)
+    open_tasks, runs, reviews, agents = await project.read(_count)
+    return ViewCounts(needs_you=needs_you, open_tasks=open_tasks, runs=runs, reviews=reviews, agents=agents)
 
 
-def _count(tx: Reader) -> ViewCounts:
+def _count(tx: Reader) -> list[int]:
     row = tx.row(_COUNTS)
     assert row is not None
-    needs_you, open_tasks, runs, reviews, agents = (int(number) for number in row)
-    return ViewCounts(needs_you=needs_you, open_tasks=open_tasks, runs=runs, reviews=reviews, agents=agents)
+    return [int(number) for number in row]

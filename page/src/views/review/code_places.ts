@@ -1,0 +1,93 @@
+// Moving through the code of a change by keys: from one changed place to the next, from file to file, to a line.
+// What is far away is not in the page, so going there means to go near it, and then to look again.
+
+const RETRY_MS = 50;
+const MAX_RETRIES = 40;
+/** The head of a file stays in sight above its lines. */
+const HEAD_PIXELS = 60;
+
+function content(): HTMLElement {
+  return document.getElementById("content") ?? document.body;
+}
+
+/** How far below the upper edge of what is seen an element begins. */
+function topOf(element: Element): number {
+  return element.getBoundingClientRect().top - content().getBoundingClientRect().top - HEAD_PIXELS;
+}
+
+function goTo(element: HTMLElement): void {
+  content().scrollBy({ top: topOf(element) });
+  element.focus({ preventScroll: true });
+}
+
+/** The place from which keys move: what has the focus in the code, or the upper edge of what is seen. */
+function startOf(step: 1 | -1): number {
+  const focused = document.activeElement?.closest("tr, .file-section");
+  return focused && content().contains(focused) ? topOf(focused) + step : step > 0 ? -1 : 1;
+}
+
+export function goToHunk(step: 1 | -1, retries = MAX_RETRIES, start = startOf(step)): void {
+  const places = [...document.querySelectorAll<HTMLElement>(".review-code .diff-hunk, .review-code .diff-gap")].filter((one) => one.getClientRects().length > 0);
+  const ahead = step > 0 ? places.filter((one) => topOf(one) > start) : places.filter((one) => topOf(one) < start).reverse();
+  const next = ahead[0];
+  if (!next) return;
+  if (!next.classList.contains("diff-gap")) return goTo(next);
+  content().scrollBy({ top: step > 0 ? topOf(next) : next.getBoundingClientRect().bottom - content().getBoundingClientRect().top - HEAD_PIXELS });
+  if (retries > 0) setTimeout(() => goToHunk(step, retries - 1, step > 0 ? -HEAD_PIXELS : HEAD_PIXELS), RETRY_MS);
+}
+
+export function goToFile(step: 1 | -1): void {
+  const sections = [...document.querySelectorAll<HTMLElement>(".file-section")];
+  const focused = document.activeElement?.closest<HTMLElement>(".file-section");
+  const seen = sections.findLastIndex((one) => topOf(one) + HEAD_PIXELS <= 1);
+  const at = focused ? sections.indexOf(focused) : seen;
+  const next = sections[at + step];
+  if (next) goToSection(next);
+}
+
+function goToSection(section: HTMLElement, retries = 3): void {
+  section.scrollIntoView({ block: "start" });
+  section.focus({ preventScroll: true });
+  // What comes into sight on the way gets its real height, which moves the section.
+  if (retries > 0) setTimeout(() => goToSection(section, retries - 1), RETRY_MS);
+}
+
+export function showFile(path: string): void {
+  const section = [...document.querySelectorAll<HTMLElement>(".file-section")].find((one) => one.dataset.path === path);
+  if (section) goToSection(section);
+}
+
+/** Shows the line of a comment, as far as the difference has it. */
+export function showLine(place: string): void {
+  const [, path = place, line = ""] = /^(.*):(\d+)$/s.exec(place) ?? [];
+  showFile(path);
+  const look = (retries: number) => {
+    const section = [...document.querySelectorAll<HTMLElement>(".file-section")].find((one) => one.dataset.path === path);
+    const row = section?.querySelector<HTMLElement>(`tr[data-line="${line}"]:not(.diff-hunk)`);
+    if (row) goTo(row);
+    else if (retries > 0) setTimeout(() => look(retries - 1), RETRY_MS);
+  };
+  if (line) setTimeout(() => look(MAX_RETRIES), 4 * RETRY_MS);
+}
+
+/** Opens the form for a comment on the line that has the focus, or on the first that is seen. */
+export function startComment(): void {
+  const focused = document.activeElement?.closest("tr");
+  const rows = [...document.querySelectorAll<HTMLElement>(".review-code table.diff tr")];
+  const from = focused ? rows.indexOf(focused as HTMLElement) : rows.findIndex((one) => topOf(one) > -HEAD_PIXELS);
+  const row = rows.slice(Math.max(0, from)).find((one) => one.querySelector(".diff-number button"));
+  row?.querySelector<HTMLButtonElement>(".diff-number button")?.click();
+}
+
+/** Moves the focus to the next line of code, or the one before. */
+export function moveLine(event: KeyboardEvent): void {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  const row = event.target instanceof HTMLElement && event.target.matches("tr") ? event.target : null;
+  if (!row) return;
+  const rows = [...document.querySelectorAll<HTMLElement>(".review-code table.diff tbody:not(.diff-gap) > tr[tabindex]")];
+  const next = rows[rows.indexOf(row) + (event.key === "ArrowDown" ? 1 : -1)];
+  if (!next) return;
+  event.preventDefault();
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
+}
