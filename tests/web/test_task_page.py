@@ -28,6 +28,17 @@ def test_a_task_is_shown_with_both_directions_of_its_dependencies(page):
     assert "depends_on" not in page("task", id=second)["details"]
 
 
+def test_every_criterion_is_shown_with_what_shows_it(page):
+    task = add(page, acceptance_criteria=["it rings", "it is fast [check: speed]", "it is red"])
+    found = page("task", id=task)["criteria"]
+    assert [(one["text"], one.get("check", "")) for one in found] == [
+        ("it rings", ""),
+        ("it is fast", "speed"),
+        ("it is red", ""),
+    ]
+    assert found[1]["reason"] == "the check has not run"
+
+
 class TestEdits:
     def test_every_kind_of_field_is_changed(self, page):
         task = add(page)

@@ -1492,6 +1492,7 @@ export interface TaskFile {
 /** A task with everything about it. */
 export interface TaskPage {
   details: TaskDetails;
+  criteria: CriterionProof[];
   attempts: Iteration[];
   tried: TaskAttempt[];
   runs: Record<string, string>;

@@ -53,7 +53,7 @@ function ProjectShell(): JSX.Element {
       </a>
       <header class="top">
         <ProjectSwitcher />
-        <button type="button" class="search-button" onClick={() => setOpen("palette")}>
+        <button type="button" class="search-button" aria-label="Find a task or an action" onClick={() => setOpen("palette")}>
           <Icon name="search" />
           <span class="search-words">Find a task or an action</span>
           <kbd>Ctrl K</kbd>

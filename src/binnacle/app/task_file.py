@@ -7,6 +7,7 @@ from binnacle.app.page_document import code, entries, fact_cards, fold, quote, r
 from binnacle.app.run_report.hostile_text import html_text
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
 from binnacle.work.amounts import describe_cost, describe_seconds
+from binnacle.work.criterion_proof import join_plain
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, Evidence, describe_proof, describe_verdict
 from binnacle.work.session import Iteration
 from binnacle.work.status import PRIORITIES
@@ -56,10 +57,10 @@ def _description(details: TaskDetails) -> str:
 
 
 def _criteria(details: TaskDetails) -> str:
-    shown = {one.text: one.describe() for one in details.criteria}
+    found = join_plain(details.task.acceptance_criteria, details.criteria)
     items = [
-        html_text(line) + (f'<p class="quiet">{html_text(shown[line])}</p>' if line in shown else "")
-        for line in details.task.acceptance_criteria
+        html_text(one.text) + (f'<p class="quiet">{html_text(one.describe())}</p>' if one.check or one.test else "")
+        for one in found
     ]
     return section("Acceptance criteria", entries(items)) if items else ""
 

@@ -40,6 +40,13 @@ def judge_criteria(lines: Sequence[str], results: Sequence[Evidence]) -> tuple[C
     return tuple(_judge(one, results) for one in parsed if one.check or one.test)
 
 
+def join_plain(lines: Sequence[str], proofs: Sequence[CriterionProof]) -> list[CriterionProof]:
+    """All criteria in their order: those of `judge_criteria`, and between them those that name nothing."""
+    rest = iter(proofs)
+    parsed = map(parse_criterion, lines)
+    return [next(rest) if one.check or one.test else CriterionProof(text=one.text) for one in parsed]
+
+
 def _judge(criterion: AcceptanceCriterion, results: Sequence[Evidence]) -> CriterionProof:
     found = [_judge_check(criterion.check, results)] if criterion.check else []
     found += [_judge_test(criterion.test, results)] if criterion.test else []

@@ -17,6 +17,7 @@ from binnacle.store.views.changed_since import newest_about
 from binnacle.store.views.task_details import TaskDetails, load_details
 from binnacle.web.endpoints import reads
 from binnacle.web.page_project import PageProject
+from binnacle.work.criterion_proof import CriterionProof, join_plain
 from binnacle.work.ids import TaskId
 from binnacle.work.session import Iteration
 
@@ -35,6 +36,9 @@ class TaskPage(Struct, frozen=True, kw_only=True):
     """A task with everything about it."""
 
     details: TaskDetails
+    criteria: list[CriterionProof]
+    """Every acceptance criterion, and what shows it."""
+
     attempts: list[Iteration]
     """The newest attempts of runs at it, newest first."""
 
@@ -85,6 +89,7 @@ def _load(tx: Reader, text: str) -> TaskPage:
     sessions = {one.session for one in attempts}
     return TaskPage(
         details=details,
+        criteria=join_plain(details.task.acceptance_criteria, details.criteria),
         attempts=attempts,
         tried=list(reports.load_outcomes(tx, task_id).tried),
         runs=_find_runs(tx, sessions),
