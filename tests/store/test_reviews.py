@@ -122,6 +122,27 @@ def test_a_person_does_not_replace_the_agents(store):
     assert again(store, task).status == "done"
 
 
+@pytest.mark.parametrize("need", [BY_AGENT, BY_BOTH])
+def test_a_person_decides_in_place_of_agents_who_gave_no_verdict_on_exactly_this_tree(store, need):
+    task, made = waiting(store, need=need)
+    do(store, review_decisions.accept, made)
+    assert current(store, made).status == "open"
+    handed = do(store, reviews.hand_over, made, "three reviewers crashed", by=SYSTEM)
+    assert handed.handed_over == "three reviewers crashed"
+    assert actions(store, made.id)[-1] == "handed_over"
+    result = do(store, review_decisions.accept, handed)
+    assert (result.review.status, result.task.status) == ("accepted", "done")
+    task, newer = waiting(store, need=need, tree="t2", task=do(store, task_moves.reopen, task.id, force=True).task)
+    do(store, review_decisions.accept, newer)
+    assert current(store, newer).status == "open"
+
+
+def test_a_handed_over_review_is_still_decided_by_agents_who_say_something_after_all(store):
+    _, made = waiting(store, need=BY_AGENT)
+    handed = do(store, reviews.hand_over, made, "three reviewers crashed", by=SYSTEM)
+    assert judge(store, handed).review.status == "accepted"
+
+
 def test_who_worked_on_it_does_not_accept_it(store):
     _, made = waiting(store, need=BY_AGENT)
     with pytest.raises(Refused, match="you worked on"):

@@ -144,7 +144,8 @@ def settle_sent(tx: Writer, remark: ReviewRemark) -> ReviewRemark:
         InvalidInput: it is a draft.
     """
     if remark.state == "draft":
-        raise InvalidInput(f"{remark.id} was not sent yet", hint=f"remove it: --remove {remark.id}")
+        step = NextStep("remove it", f"review comment {remark.task_id} --remove {remark.id}")
+        raise InvalidInput(f"{remark.id} was not sent yet", hint=step)
     return settle(tx, remark, "addressed")
 
 
