@@ -6,6 +6,7 @@ from functools import partial
 from binnacle.checks.check_runner import Tell
 from binnacle.errors import GitError
 from binnacle.git.command import Git
+from binnacle.lifecycle.agent_detection import find_agent_environment
 from binnacle.processes.keeper import Keeper
 from binnacle.project.project import Project
 from binnacle.project.store_opening import open_store
@@ -47,7 +48,10 @@ async def run_checks(
     uncommitted = tuple(await git.list_changed()) if commit_id == await git.head() else ()
     store = OpenedStore(partial(open_store, project))
     async with Keeper() as keeper:
-        prover = ChangeProver(project, store, keeper, origin=EvidenceOrigin(asked_by=asked_by), tell=tell)
+        prover = ChangeProver(
+            project, store, keeper,
+            origin=EvidenceOrigin(asked_by=asked_by), tell=tell, environ=find_agent_environment(),
+        )  # fmt: skip
         change = WorkRange(folder, commit_id, base_id, uncommitted)
         return await prover.check(change, names, is_bug=is_bug, on_result=on_result)
 
@@ -73,4 +77,6 @@ async def close_task(
         OpenedStore(partial(open_store, project)),
         max_attempts=int(project.settings.number("checks.attempts")),
     )
+    # An agent chooses the programs of its own shell, so those that its client was started with count.
+    asker = asker._replace(environ=find_agent_environment())
     return await closer.close(request, asker, change=change, tell=tell)

@@ -14,6 +14,7 @@ import os
 import secrets
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from binnacle.checks.change_files import LINK_MODE
@@ -86,11 +87,13 @@ async def watch_checkout(
     Raises:
         GitError: there is no such commit.
     """
+    # A folder of theirs may have taken the place of a link.
+    replaced = {*laid_over, *(str(folder) for path in laid_over for folder in PurePosixPath(path).parents)}
     listed = (await Git(repo, has_settings=False).ask("ls-tree", "-r", "-z", "--full-tree", commit)).names
     files = []
     for about, _, path in (entry.partition("\t") for entry in listed):
         mode, _, blob = about.split()
-        if mode in _FILE_MODES and path not in laid_over:
+        if mode in _FILE_MODES and path not in replaced:
             files.append(_CommittedFile(path, blob, mode == LINK_MODE))
     watch = CheckoutWatch(room, files)
     others = await watch.begin()

@@ -9,7 +9,7 @@ from argparse import Namespace
 from binnacle.cli.command import Command, CommandNeeds
 from binnacle.cli.context import Context
 from binnacle.errors import BinnacleError, NotFound, NotReady, Refused
-from binnacle.project.person_only import refuse, require_person
+from binnacle.project.person_only import refuse, require_person, require_settings_of_person
 
 
 def authorise(context: Context, command: Command, args: Namespace) -> None:
@@ -19,9 +19,11 @@ def authorise(context: Context, command: Command, args: Namespace) -> None:
         PersonNeeded: only a person may run it.
         ToolDisabled: the plan of the session has no tool that does the same.
         InvalidInput: the tool that does takes no such parameter in this session.
-        Refused: it may not be used on that task.
+        Refused: it may not be used on that task, or its shell leads to other settings than those of the person.
     """
     needs = command.needs_of(args)
+    if not needs.is_reading:
+        require_settings_of_person()
     if needs.act:
         _check_person(context, needs.act)
     elif needs.steps:

@@ -7,6 +7,7 @@ a folder with this, and `config.identity` says which project a place is.
 
 import os
 import zlib
+from collections.abc import Mapping
 from typing import NamedTuple
 
 PROJECT_DIR = ".binnacle"
@@ -101,9 +102,10 @@ def clients_folder() -> str:
     return os.path.join(data_root(), ".clients")
 
 
-def user_config_file() -> str:
-    """The person's own settings."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+def user_config_file(environ: Mapping[str, str] | None = None) -> str:
+    """The person's own settings; as a process with other variables finds them, if these are given."""
+    variables = os.environ if environ is None else environ
+    home = variables.get("XDG_CONFIG_HOME") or os.path.join(variables.get("HOME") or os.path.expanduser("~"), ".config")
     return os.path.join(home, "binnacle", "config.toml")
 
 

@@ -66,6 +66,19 @@ def find_agent_above(pid: int | None = None) -> AgentAbove | None:
     return None
 
 
+def find_agent_environment() -> dict[str, str] | None:
+    """The variables that the agent above this process was started with; None if there is none, or they are not known.
+
+    What the agent sets in its own shells is not among them. Of several agents above each other, the first one counts.
+    """
+    found = None
+    for process in ancestors():
+        variables = environment_of(process.pid)
+        if _is_ours(process) or _is_client(process) or _mark_in(map(os.fsdecode, variables)):
+            found = variables or found
+    return {os.fsdecode(name): os.fsdecode(value) for name, value in found.items()} if found else None
+
+
 def find_agent_in(process: Process) -> AgentAbove | None:
     """The nearest sign that a process is an agent, or that one runs it."""
     if starter := _is_ours(process) or _is_client(process):

@@ -2,7 +2,8 @@
 
 import sys
 
-from binnacle.errors import PersonNeeded
+from binnacle.config.directories import user_config_file
+from binnacle.errors import PersonNeeded, Refused
 
 
 def require_person(what: str) -> None:
@@ -15,6 +16,20 @@ def require_person(what: str) -> None:
 
     if found := find_agent_above():
         raise refuse(what, found.reason)
+
+
+def require_settings_of_person() -> None:
+    """Refuses an agent whose shell leads to other settings, and so to other trust, than those of the agent itself.
+
+    Raises:
+        Refused: a variable of the shell leads elsewhere.
+    """
+    from binnacle.lifecycle.agent_detection import find_agent_environment
+
+    environ = find_agent_environment()
+    if environ is not None and (place := user_config_file(environ)) != (here := user_config_file()):
+        hint = "leave HOME and XDG_CONFIG_HOME as they are"
+        raise Refused(f"this shell looks for the person's settings in {here!r}, and its agent in {place!r}", hint=hint)
 
 
 def refuse(what: str, reason: str = "") -> PersonNeeded:

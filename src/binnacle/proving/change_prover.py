@@ -7,7 +7,7 @@ run, or took too long, is run again.
 
 import asyncio
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -127,14 +127,19 @@ class ChangeProver:
         origin: EvidenceOrigin,
         tell: Tell | None = None,
         on_result: Callable[[Evidence], None] | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
-        """`tell` is called with the name of a check and what happens in it, `on_result` with what a run of one gave."""
+        """`tell` is called with the name of a check and what happens in it, `on_result` with what a run of one gave.
+
+        `environ` is what checks get a part of; that of this process when left out.
+        """
         self._project = project
         self._store = store
         self._keeper = keeper
         self._origin = origin
         self._tell = tell
         self._on_result = on_result
+        self._environ = os.environ if environ is None else environ
 
     async def check(
         self,
@@ -244,7 +249,7 @@ class ChangeProver:
             return None
         tree = await find_tree(git, commit)
         if reuses:
-            environment = await _find_environment(check)
+            environment = await self._find_environment(check)
             known = await self._store.read(
                 lambda tx: evidence.find_of_tree(tx, tree=tree, definition=definition, environment=environment)
             )
@@ -282,7 +287,7 @@ class ChangeProver:
         self, check: Check, opened: CheckedChange, task: Task, *, is_merged: bool, needs: TaskRequirements
     ) -> Evidence:
         is_bug = task.kind == "bug"
-        environment = await _find_environment(check)
+        environment = await self._find_environment(check)
 
         def look(tx: Reader) -> Evidence | None:
             known = evidence.find(
@@ -313,7 +318,7 @@ class ChangeProver:
             repo=opened.range.folder,
             folder=place,
             keeper=self._keeper,
-            environ=os.environ,
+            environ=self._environ,
             baselines=BaselineFiles(os.path.join(place, "baselines")),
             protection=opened.definitions.protection,
             tell=self._tell,
@@ -332,6 +337,11 @@ class ChangeProver:
             self._on_result(kept)
         return kept
 
+    async def _find_environment(self, check: Check) -> str:
+        """The hash of what a check runs in here."""
+        programs = [*check.needs, check.words[0], *check.setup[:1]]
+        return (await asyncio.to_thread(describe_environment, self._environ, programs)).hash
+
 
 def _is_decided_as_now(known: Evidence, opened: CheckedChange) -> bool:
     """Whether what a person trusts now, checks and policy, says the same about the findings of a result."""
@@ -343,12 +353,6 @@ def _is_decided_as_now(known: Evidence, opened: CheckedChange) -> bool:
 def _is_of_checks(finding: ChangeFinding) -> bool:
     """Whether it says that the file of checks was changed."""
     return finding.path == CHECK_FILE and finding.kind == "checks_changed"
-
-
-async def _find_environment(check: Check) -> str:
-    """The hash of what a check runs in here."""
-    programs = [*check.needs, check.words[0], *check.setup[:1]]
-    return (await asyncio.to_thread(describe_environment, os.environ, programs)).hash
 
 
 def _tells_of(known: Evidence, tests: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ A request that is refused is kept with its reason; after too many for different 
 is missing but that somebody accepts the change, it is put up for review, and the acceptance closes the task.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from binnacle.checks.check_runner import Tell
@@ -36,6 +37,9 @@ class DoneAsker(NamedTuple):
     session: str | None
     workspace: str
     """A folder in the working tree whose commits count."""
+
+    environ: Mapping[str, str] | None = None
+    """What checks get a part of; that of this process when left out."""
 
 
 class ClosedTask(NamedTuple):
@@ -80,7 +84,7 @@ class TaskCloser:
             change = await find_work_range(asker.workspace, start.commits if start else ())
         origin = EvidenceOrigin(asked_by=asker.actor.name, session=asker.session)
         async with Keeper() as keeper:
-            prover = ChangeProver(self._project, self._store, keeper, origin=origin, tell=tell)
+            prover = ChangeProver(self._project, self._store, keeper, origin=origin, tell=tell, environ=asker.environ)
             found = await prover.prove(request.task_id, change, is_by_person=asker.actor.kind == "human")
         return await self._store.write(lambda tx: self._finish(tx, request, asker, found))
 
