@@ -6,7 +6,6 @@ import { startKeys } from "./state/commands";
 import { loadProjects, projects$ } from "./state/projects";
 import { applySettings } from "./state/settings";
 import { startStream } from "./state/stream";
-import "./styles/main.css";
 
 applySettings();
 startRouter();

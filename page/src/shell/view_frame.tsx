@@ -20,8 +20,8 @@ export function ViewFrame(): JSX.Element {
     setProblem("");
     if (!view || loaded.has(view.name)) return;
     view.load().then(
-      (module) => {
-        loaded.set(view.name, module.default);
+      (component) => {
+        loaded.set(view.name, component);
         setLoaded(view.name);
       },
       () => setProblem(view.name),
