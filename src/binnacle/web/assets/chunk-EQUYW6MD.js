@@ -1,3 +1,0 @@
-import{a as l,w as a}from"./chunk-ZVXILOZH.js";import{e as t}from"./chunk-6PVB7EJ4.js";function u({text:o,maxLines:s=24,label:r="Text"}){let[e,c]=l(!1),n=o.split(`
-`),i=n.length>s,p=()=>navigator.clipboard.writeText(o).then(()=>a("Copied."));return t("div",{class:"code-text",children:[t("pre",{class:"code",tabIndex:0,"aria-label":r,children:i&&!e?n.slice(0,s).join(`
-`):o}),t("div",{class:"code-actions",children:[i&&t("button",{type:"button",class:"link-button","aria-expanded":e,onClick:()=>c(!e),children:e?"Show less":`Show all ${n.length} lines`}),t("button",{type:"button",class:"link-button",onClick:p,children:"Copy"})]})]})}export{u as a};
