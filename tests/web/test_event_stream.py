@@ -188,6 +188,26 @@ def test_on_postgresql_changes_of_another_machine_reach_the_page(repo, postgres_
             db.execute(f"drop schema if exists {schema} cascade")
 
 
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_a_database_that_goes_away_and_comes_back_is_said_and_nothing_is_missed(repo, own_postgres, how):
+    shared = {**os.environ, "BN_STORE_URL": own_postgres.url, "BN_STORE_SCHEMA": "shop"}
+    with ServedGui(repo, env=shared) as served, served.browser() as person, OpenStream(person) as stream:
+        changes = stream.changes()
+        next(changes)
+        getattr(own_postgres, how)()
+        problem = next(message["problem"] for message in changes if "problem" in message)
+        assert (problem["code"], bool(problem["hint"])) == ("E_STORE_UNREACHABLE", True)
+        own_postgres.start()
+        add_task(repo, "after the break", env=shared)
+        found = []
+        for message in changes:
+            found += titles(message.get("events", []))
+            if found:
+                break
+        assert found == ["after the break"]
+        assert person.get("/api/projects").json()["broken"] == []
+
+
 def test_cursors_that_are_none_are_left_out():
     assert parse_cursors("shop-1f3a:12,blog:7") == {"shop-1f3a": 12, "blog": 7}
     assert parse_cursors("") == {}

@@ -122,6 +122,18 @@ def test_only_so_many_browsers_are_signed_in(repo):
     assert valid == cookies[5:]
 
 
+def test_a_disk_that_takes_no_cookie_is_named(served, tmp_path):
+    folder = tmp_path / "data" / ".page"
+    folder.rename(tmp_path / "gone")
+    folder.symlink_to(tmp_path / "gone" / "nowhere")
+    with served.stranger() as person:
+        assert person.get(served.link).status_code == 401, "nothing is known of the link any more"
+    folder.unlink()
+    (tmp_path / "gone").rename(folder)
+    with served.stranger() as person:
+        assert person.get(served.link).status_code == 200
+
+
 def test_a_broken_file_lets_nobody_in(repo, tmp_path):
     sign_ins = SignIns(7)
     cookie = sign_ins.exchange(sign_ins.make_link_key())

@@ -228,6 +228,11 @@ class PageServer:
         async def answer() -> None:
             try:
                 exchange.reply(await work)
+            except BinnacleError as error:
+                exchange.reply(reply_to_error(error))
+            except OSError as error:
+                hint = "check the disk and the data directory: bn doctor"
+                exchange.reply(_error(500, f"{error.strerror}: {error.filename}", hint=hint))
             finally:
                 if not exchange.is_answered:  # it was cancelled, or failed in a way that nobody expected
                     exchange.reply(HttpReply(500))
