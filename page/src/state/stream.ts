@@ -1,6 +1,6 @@
 // What changed makes answers old, and topics bring what is not in the store, such as what an agent is saying.
 import { type ConnectionState, followChanges, watchTopic as openTopic } from "../api/stream";
-import type { ChangeMessage, Event as StreamEvent, Topics } from "../api/types";
+import type { ChangeMessage, Event as StreamEvent, PageError, Topics } from "../api/types";
 import { markAllOld, markChanged } from "./answers";
 import { Store } from "./store";
 
@@ -9,6 +9,9 @@ export type { ConnectionState, StreamEvent };
 type EventListener = (project: string, events: readonly StreamEvent[]) => void;
 
 export const connection$ = new Store<ConnectionState>("connecting");
+
+/** Why a project's store cannot be read now, by project. */
+export const problems$ = new Store<Readonly<Record<string, PageError>>>({});
 
 const listeners = new Set<EventListener>();
 
@@ -38,9 +41,16 @@ function setState(state: ConnectionState): void {
   connection$.set(state);
 }
 
-function take({ project, events = [], reset = false }: ChangeMessage): void {
+function take({ project, events = [], reset = false, problem }: ChangeMessage): void {
+  if (problem) return report(project, problem);
   if (reset) return markAllOld();
   if (events.length === 0) return;
   markChanged(project, new Set(events.map((one) => one.entity)));
   for (const listener of [...listeners]) listener(project, events);
+}
+
+function report(project: string, problem: PageError): void {
+  const { [project]: before, ...others } = problems$.state;
+  problems$.set(problem.code ? { ...others, [project]: problem } : others);
+  if (before && !problem.code) markAllOld(); // reads have failed meanwhile
 }

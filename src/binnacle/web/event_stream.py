@@ -168,7 +168,8 @@ class PageStream:
         self._early: dict[str, list[Event]] = {}
         """What a feed told while the stream reads the log."""
 
-        self._has_problem: set[str] = set()
+        self._problems: dict[str, str] = {}
+        """The codes of what was said to be wrong, by project."""
 
     @property
     def is_open(self) -> bool:
@@ -217,9 +218,9 @@ class PageStream:
 
     def report(self, key: str, problem: PageError | None) -> None:
         """Says that a project's events cannot be read, or can be again."""
-        if problem is not None or key in self._has_problem:
-            (self._has_problem.discard if problem is None else self._has_problem.add)(key)
-            told = problem or PageError(code="", message="")
+        told = problem or PageError(code="", message="")
+        if told.code != self._problems.get(key, ""):
+            self._problems[key] = told.code
             self._say(ChangeMessage(project=key, cursor=self._sent.get(key, 0), problem=told))
 
     def _send(self, key: str, events: Sequence[Event]) -> None:
