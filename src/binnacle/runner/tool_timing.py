@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from statistics import median
 
 import msgspec
 from msgspec import Struct
@@ -119,7 +120,7 @@ def _describe(kind: str, seconds: list[float], failed: int) -> ToolTime:
         kind=kind,
         calls=len(seconds),
         failed=failed,
-        median_seconds=round(seconds[len(seconds) // 2], 3),
+        median_seconds=round(median(seconds), 3),
         slow_seconds=round(seconds[min(len(seconds) - 1, int(len(seconds) * 0.95))], 3),
         longest_seconds=round(seconds[-1], 3),
     )
