@@ -53,10 +53,10 @@ function ProjectShell(): JSX.Element {
       </a>
       <header class="top">
         <ProjectSwitcher />
-        <button type="button" class="search-button" aria-label="Find a task or an action" onClick={() => setOpen("palette")}>
+        <button type="button" class="search-button" onClick={() => setOpen("palette")}>
           <Icon name="search" />
           <span class="search-words">Find a task or an action</span>
-          <kbd>Ctrl K</kbd>
+          <kbd aria-hidden="true">Ctrl K</kbd>
         </button>
         <ConnectionNote />
         <button type="button" class="icon-button" aria-label="Keys" title="Keys (?)" onClick={() => setOpen("keys")}>
