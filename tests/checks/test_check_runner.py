@@ -1,6 +1,7 @@
 """What a check says about an honest change, and how it comes to it."""
 
 import asyncio
+import shlex
 import sys
 from pathlib import Path
 
@@ -194,10 +195,17 @@ def test_tests_in_several_processes_are_counted_as_those_in_one(checked):
     assert (found.verdict, len(found.new_failed)) == ("fail", 2)
 
 
-def test_the_log_shows_nothing_of_our_own_tests(checked):
-    log = Path(checked.test({"cart.py": CART + "\n"}).log).read_text()
-    assert "AssertionError" not in log
-    assert "2 passed" in log
+@pytest.mark.parametrize("option", ["-q", "-v", "-rA"])
+def test_the_log_and_its_excerpt_show_nothing_of_our_own_tests(checked, option):
+    command = f"{shlex.quote(sys.executable)} -m pytest {option}"
+    found = checked.test({"cart.py": CART.replace("sum(prices)", "sum(prices) or 1")}, command)
+    assert found.verdict == "fail"
+    for log in (Path(found.log).read_text(), found.log_excerpt):
+        assert "raise AssertionError" not in log
+        assert "bn-" not in log
+        assert ".report" not in log
+        assert "test_empty" in log
+        assert "1 failed, 1 passed" in log
 
 
 def test_node_s_own_runner_names_its_tests(checked):

@@ -3,7 +3,7 @@
 import pytest
 
 from binnacle.errors import InvalidInput, did_you_mean, nearest
-from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text, fold
+from binnacle.work.text import clean_line, clean_lines, clean_name, clean_paths, clean_text, fold, take_last_lines
 
 
 @pytest.mark.parametrize(
@@ -128,3 +128,16 @@ def test_a_hint_names_the_nearest_or_all_when_they_are_few():
     assert did_you_mean("zzz", ["store", "work"]) == "one of: store, work"
     assert did_you_mean("zzz", []) == ""
     assert did_you_mean("zzz", [f"choice-{number}" for number in range(21)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("one\ntwo", "one\ntwo"),
+        ("one\ntwo\nthree\nfour", "three\nfour"),
+        ("a line that has no end", "has no end"),
+        ("a line that goes\non", "at goes\non"),
+    ],
+)
+def test_the_end_of_a_text_begins_with_a_line(text, kept):
+    assert take_last_lines(text, 10) == kept

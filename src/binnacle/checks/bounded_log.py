@@ -1,10 +1,12 @@
 """The output of a check: its beginning and its end, however much it wrote."""
 
+import os
 import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from binnacle.config.atomic_write import write_atomically
+from binnacle.work.text import take_last_lines
 
 HEAD_BYTES = 1 << 20
 TAIL_BYTES = 3 << 20
@@ -23,7 +25,7 @@ class BoundedLog:
         """Bytes that were written in all."""
 
         self._command_begins = 0
-
+        self._hidden: re.Pattern[bytes] | None = None
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
@@ -46,26 +48,40 @@ class BoundedLog:
         """Notes that what was written so far prepared the check, and says nothing about it."""
         self._command_begins = self.size
 
+    def hide_lines(self, marks: Iterable[str]) -> None:
+        """Leaves lines with one of these marks out of what is read by people and agents: they are about us."""
+        self._hidden = re.compile(b"|".join(re.escape(os.fsencode(one)) for one in marks))
+
     @property
     def content(self) -> bytes:
         """What was kept, with a notice where something was cut."""
+        return self._without_hidden(self._kept)
+
+    @property
+    def _kept(self) -> bytes:
         tail = b"".join(self._tail)[-TAIL_BYTES:]
         cut = self.size - len(self._head) - len(tail)
         notice = f"\n… {cut} bytes of output were left out here …\n".encode() if cut else b""
         return bytes(self._head) + notice + tail
 
+    def _without_hidden(self, content: bytes) -> bytes:
+        if self._hidden is None or not self._hidden.search(content):
+            return content
+        return b"".join(line for line in content.splitlines(keepends=True) if not self._hidden.search(line))
+
     @property
     def text(self) -> str:
-        return self.content.decode(errors="replace")
+        """All that was kept, also what is hidden."""
+        return self._kept.decode(errors="replace")
 
     def excerpt(self) -> str:
         """The last lines, which say what went wrong: of the check itself, if it wrote any. Without colours."""
-        content = self.content
-        own = content[-written:] if (written := self.size - self._command_begins) else content
+        content = self._kept
+        own = self._without_hidden(content[-written:] if (written := self.size - self._command_begins) else content)
         text = _TERMINAL_SEQUENCE.sub("", own[-EXCERPT_CHARACTERS * 4 :].decode(errors="replace"))
         # Of a line that was written over, like that of a progress bar, the last state counts.
         lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")]
-        return "\n".join(lines[-EXCERPT_LINES - 1 :]).strip("\n")[-EXCERPT_CHARACTERS:]
+        return take_last_lines("\n".join(lines[-EXCERPT_LINES - 1 :]).strip("\n"), EXCERPT_CHARACTERS)
 
     def save(self, path: str) -> None:
         """Writes what was kept into a file.

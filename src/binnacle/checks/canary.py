@@ -114,6 +114,9 @@ class PytestCanary(NamedTuple):
     plugin: str
     passing: frozenset[str]
     failing: frozenset[str]
+    files: tuple[str, ...]
+    """Names of the files with our tests; by chance, so that nothing else is called like that."""
+
     elsewhere: str
     """The file for what was used of the person's folder."""
 
@@ -131,7 +134,7 @@ def write_canary(outside: str, *, repo: str, tree: str) -> PytestCanary:
     values = (folder, files, modules, os.path.realpath(repo), os.path.realpath(tree), elsewhere)
     with open(os.path.join(folder, f"{plugin}.py"), "w", encoding="utf-8") as file:
         file.write(_PLUGIN.format(values=values))
-    return PytestCanary(folder, plugin, frozenset(names) - failing, failing, elsewhere)
+    return PytestCanary(folder, plugin, frozenset(names) - failing, failing, files, elsewhere)
 
 
 def check_canary(canary: PytestCanary, report: TestReport) -> tuple[TestReport, str]:

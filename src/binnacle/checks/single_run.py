@@ -79,6 +79,7 @@ class SingleRuns:
         request = request_report(check.words, file=file, plugin=canary.plugin, plugin_folder=canary.folder)
         if request.takes_canary:
             env["PYTHONPATH"] = canary.folder
+            log.hide_lines((*canary.files, file))
         log.begin_command()
         end = await run_bounded(
             self._keeper,

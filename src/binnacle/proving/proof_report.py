@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from binnacle.proving.change_prover import TaskProof
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, Evidence
 from binnacle.work.gaming import describe_finding
+from binnacle.work.text import take_last_lines
 
 MAX_NAMED_TESTS = 10
 MAX_NAMED_FILES = 5
@@ -43,7 +44,7 @@ def describe_result(one: Evidence, *, room: int = MAX_EXCERPT_CHARACTERS) -> lis
     if one.decision != "allow":
         lines += [f"  {describe_finding(finding)}" for finding in one.findings[:MAX_NAMED_FINDINGS]]
     if one.log_excerpt and room > 0:
-        lines += ["end of its log:", one.log_excerpt[-room:]]
+        lines += ["end of its log:", take_last_lines(one.log_excerpt, room)]
     return lines
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
+from binnacle.work.text import take_last_lines
 from binnacle.work.verification import BrokenTests, VerifiedCheck, name_tests
 
 MAX_EXCERPT_CHARACTERS = 2500
@@ -119,7 +120,7 @@ def describe_regression(one: Regression) -> str:
     if one.tasks:
         lines.append(f"closed with it: {', '.join(one.tasks)}")
     if one.log_excerpt:
-        lines += ["end of its log:", one.log_excerpt[-MAX_EXCERPT_CHARACTERS:]]
+        lines += ["end of its log:", take_last_lines(one.log_excerpt, MAX_EXCERPT_CHARACTERS)]
     return "\n".join(lines)
 
 

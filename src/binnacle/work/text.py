@@ -54,6 +54,15 @@ def clean_text(text: str, *, what: str, limit: int = MAX_TEXT_CHARACTERS) -> str
     return clean
 
 
+def take_last_lines(text: str, limit: int) -> str:
+    """The end of a text, in at most `limit` characters. It begins with a line, unless too little would be left."""
+    if len(text) <= limit:
+        return text
+    end = text[len(text) - limit - 1 :]
+    lines = end.partition("\n")[2]
+    return lines if len(lines) > limit // 2 else end[1:]
+
+
 def clean_lines(items: Iterable[str], *, what: str, limit: int = MAX_LIST_ENTRIES) -> tuple[str, ...]:
     """Distinct lines in the given order, without empty ones."""
     if items == ():
