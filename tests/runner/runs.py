@@ -13,6 +13,7 @@ import msgspec
 
 import forked_bn
 from binnacle.app import run
+from binnacle.app.run_request import RunRequest
 from binnacle.project.project import Project, find_project
 from binnacle.project.store_opening import open_store
 from binnacle.runner.agents.agent_commands import resolve_agent
@@ -77,7 +78,7 @@ class Runs:
         more_control, confirm = more.pop("control", None), more.pop("confirm", None)
         person = more.pop("person", None)
         given: dict[str, Any] = {"name": "words", "approve": "all", "silence": 60, "within": 100, **more}
-        wanted = run.RunRequest(agent=agent, start=str(self.repo.path), spec=spec, **given)
+        wanted = RunRequest(agent=agent, start=str(self.repo.path), spec=spec, **given)
 
         async def go() -> RunEnded:
             control = more_control or RunControl()

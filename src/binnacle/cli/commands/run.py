@@ -20,7 +20,7 @@ from binnacle.runner.run_events import RunEnded
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from binnacle.app.run import RunRequest
+    from binnacle.app.run_request import RunRequest
     from binnacle.runner.agents.agent_commands import AgentCommand
     from binnacle.runner.agents.permissions import Approve
     from binnacle.runner.run_control import RunControl
@@ -116,7 +116,7 @@ def _read_request(context: Context, args: Namespace) -> "RunRequest":
     from msgspec.structs import replace
 
     from binnacle.app.prompt_templates import read_template
-    from binnacle.app.run import RunRequest
+    from binnacle.app.run_request import RunRequest
     from binnacle.runner.agents.agent_commands import resolve_agent
 
     settings = context.project.settings
