@@ -1,13 +1,23 @@
 """A browser, and pages for it: on an empty project, and on what a real run leaves."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from page.browsing import Browser, Visit, open_browser
 from page.demo_project import DemoProject
 from web.conftest import repo  # noqa: F401 - the fixture
 from web.served_gui import ServedGui
+
+if TYPE_CHECKING:
+    from page.browsing import Browser, Visit
+
+
+def pytest_ignore_collect(config: pytest.Config) -> bool | None:
+    """Leaves these tests alone where peers are left out: to import them fetches what drives the browser."""
+    return True if "not peers" in config.getoption("markexpr") else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -20,6 +30,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    from page.browsing import open_browser
+
     with open_browser() as browser:
         yield browser
 
@@ -41,6 +53,8 @@ def gui(repo) -> Iterator[ServedGui]:  # noqa: F811
 @pytest.fixture
 def visit(browser) -> Iterator[Callable[..., Visit]]:
     """Opens a browser of a person at a page. At the end nothing may have gone wrong in any of them."""
+    from page.browsing import Visit
+
     visits: list[Visit] = []
 
     def open_visit(gui: ServedGui, **options: object) -> Visit:
