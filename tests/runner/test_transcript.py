@@ -1,5 +1,6 @@
 """A session's transcript: whole entries, by iteration, whatever happens to the writer."""
 
+import asyncio
 import json
 import os
 import random
@@ -106,16 +107,23 @@ def test_a_long_message_is_written_before_it_ends_and_read_as_one(tmp_path):
     assert texts(tmp_path) == [("message", "x" * 100_000)]
 
 
-def test_a_slow_message_is_written_before_it_ends(tmp_path):
-    moment = iter([0.0, 0.1, 0.2, 5.0])
-    with Transcript(str(tmp_path), clock=lambda: next(moment)) as transcript:
-        transcript.record_update(say("a"))
-        assert texts(tmp_path) == []
-        transcript.record_update(say("b"))
-        assert texts(tmp_path) == []
-        moment = iter([5.0])
-        transcript.record_update(say("c"))
+def test_a_message_is_written_soon_although_nothing_follows(tmp_path):
+    async def say_and_wait() -> None:
+        loop, written = asyncio.get_running_loop(), asyncio.Event()
+
+        def call_later(seconds, flush):
+            return loop.call_later(seconds, lambda: (flush(), written.set()))
+
+        with Transcript(str(tmp_path), call_later=call_later) as transcript:
+            transcript.record_update(say("a"))
+            transcript.record_update(say("b"))
+            assert texts(tmp_path) == []
+            await asyncio.wait_for(written.wait(), 60)
+            assert texts(tmp_path) == [("message", "ab")]
+            transcript.record_update(say("c"))
         assert texts(tmp_path) == [("message", "abc")]
+
+    asyncio.run(say_and_wait())
 
 
 def test_one_iteration_can_be_read(tmp_path):

@@ -77,7 +77,8 @@ async def iterate(context: RunContext, worker: Worker, order: IterationOrder) ->
     await context.store.note_agent(worker.session, number, agent.name, agent.model or "")
     spent = await IterationSpending.load(context, worker.session, number)
     try:
-        with Transcript(context.services.folder(worker.session)) as transcript:
+        call_later = asyncio.get_running_loop().call_later
+        with Transcript(context.services.folder(worker.session), call_later=call_later) as transcript:
             transcript.begin_iteration(number)
             conversation = await _run_agent(context, worker, order, transcript, spent)
     finally:

@@ -1,12 +1,13 @@
 """Records what was said and done in a session, as it happens: a JSON value per line in `transcript.jsonl`.
 
 An incomplete line, whose writer was killed, is skipped. Pieces of a message are joined when they are written and again
-when they are read, so a kill loses little.
+when they are read, so a kill loses little. A piece waits a moment for the next one, and is then written: people read
+along, and an agent that said something may work on it in silence for long.
 """
 
+import asyncio
 import contextlib
 import os
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from types import TracebackType
@@ -26,8 +27,8 @@ TRANSCRIPT_FILE = "transcript.jsonl"
 MAX_JOINED_CHARACTERS = 8 << 10
 """Characters of a message that are joined before they are written."""
 
-JOIN_WAIT_SECONDS = 2.0
-"""Seconds that a piece of a message waits for the next one."""
+JOIN_WAIT_SECONDS = 0.25
+"""Seconds that the first piece of a message waits for others. People see it then at the latest."""
 
 MAX_TITLE_CHARACTERS = 16 << 10
 
@@ -38,6 +39,8 @@ MAX_CALLS = 1000
 """Tool calls of which is remembered what was recorded."""
 
 TEXT_KINDS = ("message", "thought")
+
+CallLater = Callable[[float, Callable[[], None]], asyncio.TimerHandle]
 
 
 class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,12 +86,16 @@ class TranscriptEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Transcript:
     """Writes the transcript of a session. Leaving the block writes what is buffered."""
 
-    def __init__(self, folder: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`folder` holds `transcript.jsonl`, which is made if it does not exist."""
+    def __init__(self, folder: str, *, call_later: CallLater | None = None) -> None:
+        """`folder` holds `transcript.jsonl`, which is made if it does not exist.
+
+        `call_later` is that of the event loop; without it, a message is written when something else comes.
+        """
         make_private_folder(folder)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         self._descriptor = os.open(os.path.join(folder, TRANSCRIPT_FILE), flags, 0o600)
-        self._clock = clock
+        self._call_later = call_later
+        self._timer: asyncio.TimerHandle | None = None
         self._iteration = 0
         self._written = 0
         self._is_cut = False
@@ -97,7 +104,6 @@ class Transcript:
         self._waiting: list[str] = []
         self._waiting_kind = ""
         self._waiting_length = 0
-        self._waiting_since = 0.0
         self._is_torn = self._ends_torn()
 
     def __enter__(self) -> Self:
@@ -157,6 +163,9 @@ class Transcript:
 
     def flush(self) -> None:
         """Writes the message that is waiting for its next piece."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._waiting:
             text, self._waiting, self._waiting_length = "".join(self._waiting), [], 0
             self._append(self._waiting_kind, text=text)
@@ -164,12 +173,12 @@ class Transcript:
     def _join(self, kind: str, text: str) -> None:
         if kind != self._waiting_kind:
             self.flush()
-        if not self._waiting:
-            self._waiting_since = self._clock()
+        if self._call_later is not None and self._timer is None:
+            self._timer = self._call_later(JOIN_WAIT_SECONDS, self.flush)
         self._waiting_kind = kind
         self._waiting.append(text)
         self._waiting_length += len(text)
-        if self._waiting_length >= MAX_JOINED_CHARACTERS or self._clock() - self._waiting_since >= JOIN_WAIT_SECONDS:
+        if self._waiting_length >= MAX_JOINED_CHARACTERS:
             self.flush()
 
     def _tool(self, call: acp.ToolCallFields) -> None:
