@@ -114,12 +114,15 @@ class Actor:
         """Says at the end of the turn how many tokens it took."""
         self.usage = {"totalTokens": number, "inputTokens": number, "outputTokens": 0}
 
-    def tool(self, title: str, *, given: Any = None, status: str = "completed", diff: Any = None) -> None:
-        """Says that it made a tool call of its own."""
+    def tool(
+        self, title: str, *, given: Any = None, status: str = "completed", diff: Any = None, kind: str = "execute",
+        **more: Any,
+    ) -> None:  # fmt: skip
+        """Says that it made a tool call of its own. `more` are other fields of its end."""
         call = f"call-{next(self._ids)}"
-        begun = {"sessionUpdate": "tool_call", "toolCallId": call, "title": title, "kind": "execute"}
+        begun = {"sessionUpdate": "tool_call", "toolCallId": call, "title": title, "kind": kind}
         self._tell({**begun, "rawInput": given, "status": "in_progress"})
-        ended = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status}
+        ended = {"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status, **more}
         self._tell({**ended, **({"content": [{"type": "diff", **diff}]} if diff else {})})
 
     def may(

@@ -735,6 +735,12 @@ export interface NeedsYou {
 /** The arguments of what needs none. */
 export type NoArguments = Record<never, never>;
 
+/** A command that an agent ran, and how its client says that it ended. */
+export interface ObservedCommand {
+  command: string;
+  exit_code: number;
+}
+
 /** An agent that is known by name. */
 export interface OfferedAgent {
   name: string;
@@ -1476,6 +1482,7 @@ export interface TaskDetails {
   questions?: Question[];
   evidence?: Evidence[];
   criteria?: CriterionProof[];
+  observed?: ObservedCommand[];
   waivers?: Waiver[];
   review?: Review | null;
   remarks?: ReviewRemark[];

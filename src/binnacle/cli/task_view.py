@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 
 from binnacle.cli.screen import Screen, mark_status
 from binnacle.cli.views import ago, fields, priority, prose
+from binnacle.cli.visible_text import visible
 from binnacle.store.views.task_details import RelatedTask, TaskDetails
 from binnacle.work.acceptance import parse_criterion
 from binnacle.work.criterion_proof import CriterionState
 from binnacle.work.evidence import describe_level, describe_verdict
+from binnacle.work.observation import describe_observed
 from binnacle.work.review import describe_remark
 from binnacle.work.task import Task
 
@@ -94,12 +96,14 @@ def _evidence(task: Task) -> str:
 
 
 def _show_evidence(details: TaskDetails, screen: Screen) -> None:
-    if not details.evidence and not details.waivers:
+    if not (details.evidence or details.waivers or details.observed):
         return
     screen.line()
     screen.heading("Evidence")
     for waiver in details.waivers:
         screen.line(f"  waived by {waiver.waived_by}, {ago(waiver.created_at)}: {waiver.reason}")
+    if details.observed:
+        screen.line(f"  observed: {visible(describe_observed(details.observed))}, in the folder of its agent")
     rows = (
         (f"  {one.id}", one.check_name, describe_verdict(one), one.commit_id[:8], ago(one.created_at))
         for one in details.evidence

@@ -8,6 +8,7 @@ from binnacle.runner.agents.acp_session import AcpSession
 from binnacle.runner.agents.permissions import AskPermission, PermissionDecision, PermissionRequest
 from binnacle.runner.agents.turn import Turn
 from binnacle.runner.iteration_spending import IterationSpending
+from binnacle.runner.observed_commands import ObservedCommands
 from binnacle.runner.ports import Worker
 from binnacle.runner.repetition import RepetitionWatch
 from binnacle.runner.run_control import RunControl, RunStopped
@@ -52,6 +53,7 @@ class Conversation:
         self._spent = spent
         self._cost_left = cost_left
         self._repetition = RepetitionWatch()
+        self.observed = ObservedCommands()
         self._warnings = 0
         self._ignores_cancel = False
         self._breaking_off = asyncio.Event()
@@ -131,6 +133,7 @@ class Conversation:
         self._transcript.record_update(update)
         if isinstance(update, acp.ToolCallStarted | acp.ToolCallChanged):
             self._repetition.see(update)
+            self.observed.see(update)
             if self._repetition.found:
                 self._breaking_off.set()
         for event in self._events(update):

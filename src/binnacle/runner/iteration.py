@@ -85,6 +85,8 @@ async def iterate(context: RunContext, worker: Worker, order: IterationOrder) ->
         await spent.save()
     if conversation is None or conversation.is_broken_off:
         return FinishedIteration(number, "", is_broken_off=True)
+    if order.task and not order.reviewer:
+        await context.store.note_observed(worker.session, order.task, conversation.observed.found)
     ended = await context.store.finish_iteration(worker.session, last_words=conversation.last_words)
     _forget_agent_session(context, worker)
     context.tell(

@@ -18,6 +18,7 @@ from binnacle.store import (
     attempts,
     comments,
     leases,
+    observations,
     run_planning,
     runs,
     sessions,
@@ -34,6 +35,7 @@ from binnacle.store.views import run_results
 from binnacle.store.views.run_results import RunResults
 from binnacle.work.actor import SYSTEM, Actor
 from binnacle.work.done_gate import DoneProof
+from binnacle.work.observation import ObservedCommand
 from binnacle.work.run import AttemptOutcome
 from binnacle.work.session import Iteration
 from binnacle.work.task import Task
@@ -158,6 +160,16 @@ class RunStore:
     async def note_commit(self, session_id: str, number: int, commit: str, files: int) -> None:
         """Notes the commit of an attempt's changes."""
         await self.write(lambda tx: attempts.note_commit(tx, session_id, number, commit, files), session=session_id)
+
+    async def note_observed(self, session_id: str, task_id: str, found: Sequence[ObservedCommand]) -> None:
+        """Notes which tests the agent of an attempt ran by itself, and how they ended."""
+
+        def note(tx: Writer) -> None:
+            task = next(iter(tasks.get_many(tx, [task_id]).values()), None)
+            if task is not None and observations.find(tx, task) != tuple(found):
+                observations.note(tx, task_id, found)
+
+        await self.write(note, session=session_id)
 
     async def spent_on_task(self, task_id: str) -> Spending:
         """What the attempts at a task took so far."""

@@ -15,6 +15,7 @@ from binnacle.store import (
     dependencies,
     done_requests,
     lapsed_claims,
+    observations,
     queue,
     review_remarks,
     reviews,
@@ -32,6 +33,7 @@ from binnacle.work import steps
 from binnacle.work.done_gate import DoneProof, DoneRequest, TaskRequirements, describe_request
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, EvidenceLevel
 from binnacle.work.ids import TaskId
+from binnacle.work.observation import has_passed
 from binnacle.work.review import describe_remark
 from binnacle.work.status import Status, is_closed
 from binnacle.work.task import (
@@ -154,6 +156,8 @@ def finish(
         request = done_requests.request(tx, task, reason, needs)
         return TaskMove(task, warnings=(describe_request(request),), request=request)
     level = task_requirements.check_proof(tx, task, needs, proof)
+    if level == "said" and has_passed(observations.find(tx, task)):
+        level = "observed"
     return _finish_at(tx, task, level, reason, proof=proof)
 
 

@@ -13,6 +13,7 @@ MAX_QUOTED_CHARACTERS = 80
 """How much of a text is quoted in a sentence."""
 
 _SENTENCES: Mapping[tuple[str, str], str] = {
+    ("task", "observed"): "saw what an agent ran for {task}{said}",
     ("task", "waived"): "waived the checks of {task}{said}",
     ("report", "reported"): "reported {task} {kind}{said}",
     ("review", "opened"): "put {task}{commit} up for review by {require}{said}",

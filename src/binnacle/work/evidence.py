@@ -12,9 +12,9 @@ from binnacle.work.verdict import Verdict
 EvidenceLevel = Literal["", "said", "observed", "checked", "merged", "waived", "accepted"]
 """How well it is known that a task is done; empty while it is not done.
 
-`said`: in words only. `observed`: an agent's own call returned success. `checked`: its checks passed here, on that
-tree. `merged`: they passed on the merged tree. `waived`: a person closed it without them, with a reason. `accepted`:
-a person or an independent reviewer looked at it.
+`said`: in words only. `observed`: what its agent ran by itself to test it ended with 0 (`observation`). `checked`: its
+checks passed here, on that tree. `merged`: they passed on the merged tree. `waived`: a person closed it without them,
+with a reason. `accepted`: a person or an independent reviewer looked at it.
 """
 
 LEVEL_WORDS: dict[EvidenceLevel, str] = {

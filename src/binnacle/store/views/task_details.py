@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from binnacle.errors import ConfigError
-from binnacle.store import comments, tasks
+from binnacle.store import comments, observations, tasks
 from binnacle.store.done_requests import find_state
 from binnacle.store.evidence import list_of_commit, list_of_task
 from binnacle.store.questions import list_task_questions
@@ -19,6 +19,7 @@ from binnacle.work.done_gate import RequestState
 from binnacle.work.evidence import Evidence, Waiver
 from binnacle.work.ids import TaskId
 from binnacle.work.journal import Comment
+from binnacle.work.observation import ObservedCommand
 from binnacle.work.report import Question
 from binnacle.work.review import Review, ReviewRemark
 from binnacle.work.status import Status, is_closed
@@ -51,6 +52,9 @@ class TaskDetails(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     criteria: tuple[CriterionProof, ...] = ()
     """The acceptance criteria that name a check or a test, and whether it shows them."""
+
+    observed: tuple[ObservedCommand, ...] = ()
+    """The tests that the agent of its last attempt ran by itself, and how they ended."""
 
     waivers: tuple[Waiver, ...] = ()
     review: Review | None = None
@@ -95,6 +99,7 @@ def load_details(tx: Reader, text: str) -> TaskDetails:
         questions=tuple(list_task_questions(tx, task.id)),
         evidence=tuple(newest),
         criteria=_judge_criteria(tx, task, newest),
+        observed=observations.find(tx, task),
         waivers=tuple(list_waivers(tx, task.id)),
         review=find_open(tx, task.id),
         remarks=tuple(list_for_agent(tx, task.id)),

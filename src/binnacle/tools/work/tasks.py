@@ -36,6 +36,7 @@ from binnacle.tools.work.typed_tool import tool
 from binnacle.work.actor import Actor
 from binnacle.work.done_gate import describe_request_state
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS, describe_level, describe_verdict
+from binnacle.work.observation import describe_observed
 from binnacle.work.review import describe_remark
 from binnacle.work.status import STATUSES, parse_kind, parse_priority, parse_status
 from binnacle.work.task import brief
@@ -272,6 +273,8 @@ def task_get(tx: Reader, id: TaskRef) -> ToolReply:  # noqa: A002
         f"check {one.check_name}: {describe_verdict(one)} at {one.commit_id[:SHORT_COMMIT_CHARACTERS]} ({one.id})"
         for one in found.evidence
     ]
+    if found.observed:
+        parts.append(f"observed in its agent's folder: {describe_observed(found.observed)}")
     parts += [f"asked for in a review ({one.id}): {describe_remark(one)}" for one in found.remarks]
     parts += [f"waived by {one.waived_by}: {one.reason}" for one in found.waivers]
     parts += [f"question {one.id}: {one.text} Answer: {one.answer or 'none yet'}" for one in found.questions]
