@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ def need_browsers() -> None:
 def open_browser(*arguments: str) -> Iterator[Browser]:
     """Chromium without a window. Leaving the block ends it."""
     need_browsers()
+    load_axe()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=[*QUIET, *arguments], timeout=60_000
@@ -127,10 +129,15 @@ class Visit:
         assert left == []
 
 
+@cache
+def load_axe() -> str:
+    """The script that finds what is wrong. Tests with a home of their own find it loaded with the browser."""
+    return (installed.node_modules(HERE / "package.json") / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+
+
 def find_violations(page: Page) -> list[str]:
     """What axe finds wrong for people who do not see, hear or point, by rule and place."""
-    source = installed.node_modules(HERE / "package.json") / "axe-core" / "axe.min.js"
-    page.evaluate(source.read_text(encoding="utf-8"))
+    page.evaluate(load_axe())
     result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
         f"{one['id']}: {node['html'][:200]} {json.dumps(node.get('any', [])[:1])[:300]}"
