@@ -22,7 +22,7 @@ export function Dialog({ title, onClose, children, footer, width = "narrow", cla
     element?.showModal();
     return () => {
       element?.close();
-      if (opener instanceof HTMLElement) opener.focus();
+      giveFocusTo(opener);
     };
   }, []);
   const cancel = (event: Event) => {
@@ -41,6 +41,12 @@ export function Dialog({ title, onClose, children, footer, width = "narrow", cla
       {footer && <footer class="dialog-foot">{footer}</footer>}
     </dialog>
   );
+}
+
+/** Gives the focus back to what had it, or to the content if that is gone. */
+export function giveFocusTo(opener: Element | null): void {
+  const isThere = opener instanceof HTMLElement && opener !== document.body && opener.isConnected;
+  (isThere ? opener : document.getElementById("content"))?.focus();
 }
 
 export interface ConfirmDialogProps {

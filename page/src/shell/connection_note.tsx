@@ -9,7 +9,7 @@ const WORDS: Record<ConnectionState | "store lost", readonly [string, string]> =
   live: ["Live", "Changes are shown as they happen."],
   reconnecting: ["Reconnecting", "The server does not answer. What you see may be old. If it has ended, start it again: bn gui"],
   "store lost": ["No store", "The store of this project cannot be read now. What you see may be old."],
-  "signed out": ["Signed out", "Run bn gui in the project, and open the link that it prints."],
+  "signed out": ["Signed out", "Run bn gui --link in the project, and open the link that it prints."],
 };
 
 export function ConnectionNote(): JSX.Element {
@@ -22,7 +22,7 @@ export function ConnectionNote(): JSX.Element {
     <p class={`connection ${state.replace(" ", "-")}`} role="status" title={problem ? `${title} ${problem.message}. ${problem.hint}` : title}>
       <span class="dot" aria-hidden="true" />
       <span>{word}</span>
-      {state === "signed out" && <span class="connection-help"> — run bn gui and open its link</span>}
+      {state === "signed out" && <span class="connection-help"> — run bn gui --link and open its link</span>}
     </p>
   );
 }

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useDeferredText } from "../state/deferred_text";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { giveFocusTo } from "../parts/dialog";
 import { StatusBadge } from "../parts/badge";
 import { navigate, taskAddress } from "../router";
 import { commands$ } from "../state/commands";
@@ -17,7 +18,6 @@ interface Choice {
   run: () => void;
 }
 
-const MAX_ACTIONS = 12;
 const MAX_TASKS = 20;
 
 export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
@@ -31,7 +31,7 @@ export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
     dialog.current?.showModal();
     return () => {
       dialog.current?.close();
-      if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+      giveFocusTo(opener);
     };
   }, []);
   useLayoutEffect(() => {
@@ -106,7 +106,7 @@ function useChoices(text: string): Choice[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const actions = commands
     .filter((one) => words.every((word) => `${one.group} ${one.title}`.toLowerCase().includes(word)))
-    .slice(0, MAX_ACTIONS)
+    .sort((one, other) => Number(one.isEverywhere ?? false) - Number(other.isEverywhere ?? false))
     .map((one, at) => ({ ...one, id: `action-${at}` }));
   const tasks = (text.trim() ? (found?.tasks ?? []) : []).map((task) => ({
     id: `task-${task.id}`,

@@ -7,7 +7,7 @@ import { Icon } from "../parts/icon";
 import { Messages } from "../parts/messages";
 import { navigate, useAddress } from "../router";
 import { type PageCommand, useCommands } from "../state/commands";
-import { loadProjects, projects$ } from "../state/projects";
+import { loadProjects, projects$, type ShownProject } from "../state/projects";
 import { useRead } from "../state/read";
 import { useStore } from "../state/store";
 import { NAVIGATION } from "../views/all_views";
@@ -44,7 +44,8 @@ function ProjectShell(): JSX.Element {
   const counts = useRead("view_counts", {}, { whileHidden: true }).answer;
   useNeedsAlert(counts?.needs_you);
   usePaletteKey(() => setOpen("palette"));
-  useCommands(shellCommands(setOpen));
+  const projects = useStore(projects$, (state) => state.projects) ?? [];
+  useCommands(shellCommands(setOpen, projects).map((one) => ({ ...one, isEverywhere: true })));
   const close = () => setOpen(null);
   return (
     <div class="shell">
@@ -76,7 +77,7 @@ function ProjectShell(): JSX.Element {
   );
 }
 
-function shellCommands(setOpen: (dialog: OpenDialog) => void): PageCommand[] {
+function shellCommands(setOpen: (dialog: OpenDialog) => void, projects: readonly ShownProject[]): PageCommand[] {
   const views = NAVIGATION.map((view) => ({
     title: view.title,
     group: "Go to",
@@ -88,6 +89,7 @@ function shellCommands(setOpen: (dialog: OpenDialog) => void): PageCommand[] {
     { title: "Show the keys", group: "Page", keys: "?", run: () => setOpen("keys") },
     { title: "Find a task or an action", group: "Page", keys: "/", run: () => setOpen("palette") },
     { title: "Settings", group: "Page", run: () => setOpen("settings") },
+    ...projects.slice(projects.length > 1 ? 0 : 1).map((one) => ({ title: `Project ${one.name}`, group: "Go to", run: () => navigate({ project: one.key }) })),
   ];
 }
 

@@ -9,6 +9,8 @@ export interface PageCommand {
   group: string;
   /** One key, such as `j` or `?`, or two after each other: `g b`. */
   keys?: string;
+  /** Offered in every view, after what only this one has. */
+  isEverywhere?: boolean;
   run: () => void;
 }
 

@@ -6,7 +6,8 @@ import { Store } from "./store";
 
 export type { ConnectionState, StreamEvent };
 
-type EventListener = (project: string, events: readonly StreamEvent[]) => void;
+/** Without a project, events of any may have been missed. */
+type EventListener = (project: string | null, events: readonly StreamEvent[]) => void;
 
 export const connection$ = new Store<ConnectionState>("connecting");
 
@@ -37,20 +38,25 @@ export function watchTopic<Name extends keyof Topics & string>(
 }
 
 function setState(state: ConnectionState): void {
-  if (state === "live" && connection$.state !== "connecting") markAllOld(); // reads may have failed meanwhile
+  if (state === "live" && connection$.state !== "connecting") askAgain(); // reads may have failed meanwhile
   connection$.set(state);
 }
 
 function take({ project, events = [], reset = false, problem }: ChangeMessage): void {
   if (problem) return report(project, problem);
-  if (reset) return markAllOld();
+  if (reset) return askAgain();
   if (events.length === 0) return;
   markChanged(project, new Set(events.map((one) => one.entity)));
   for (const listener of [...listeners]) listener(project, events);
 }
 
+function askAgain(): void {
+  markAllOld();
+  for (const listener of [...listeners]) listener(null, []);
+}
+
 function report(project: string, problem: PageError): void {
   const { [project]: before, ...others } = problems$.state;
   problems$.set(problem.code ? { ...others, [project]: problem } : others);
-  if (before && !problem.code) markAllOld(); // reads have failed meanwhile
+  if (before && !problem.code) askAgain(); // reads have failed meanwhile
 }

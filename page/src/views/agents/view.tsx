@@ -12,10 +12,14 @@ import { useAddress } from "../../router";
 import { useAction } from "../../state/action";
 import { useCommands } from "../../state/commands";
 import { showToast } from "../../state/messages";
+import { usePolling } from "../../state/polling";
 import { useIsReadonly } from "../../state/projects";
 import { useRead } from "../../state/read";
 import { AgentCard } from "./agent_card";
 import { EndAgentDialog } from "./end_agent";
+
+/** A process that ends, and an agent that is silent, leave no event. */
+const REFRESH_MS = 5_000;
 
 export default function AgentsView(): JSX.Element {
   const { answer, error, reload } = useRead("agents", {}, { on: ["agent", "task", "session"] });
@@ -23,7 +27,12 @@ export default function AgentsView(): JSX.Element {
   const [isReaping, setReaping] = useState(false);
   const isReadonly = useIsReadonly();
   const stale = answer?.agents.filter((one) => one.agent.status === "stale") ?? [];
-  useCommands(stale.length && !isReadonly ? [{ title: "Remove stale agents", group: "Agents", run: () => setReaping(true) }] : []);
+  usePolling(reload, REFRESH_MS, true);
+  const commands = [
+    ...(answer?.agents ?? []).map((one) => ({ title: `End ${one.agent.name}`, group: "Agents", run: () => setEnding(one) })),
+    ...(stale.length ? [{ title: "Remove stale agents", group: "Agents", run: () => setReaping(true) }] : []),
+  ];
+  useCommands(isReadonly ? [] : commands);
   return (
     <>
       <header class="view-head">

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { ChoiceField } from "../../parts/form";
 import { ErrorNote, LoadingNote } from "../../parts/notes";
 import { setFilters, useAddress } from "../../router";
+import { useCommands } from "../../state/commands";
 import { useRead } from "../../state/read";
 import { CostSection } from "./cost_section";
 import { ToolsSection } from "./tools_section";
@@ -16,6 +17,9 @@ export default function ChartsView(): JSX.Element {
   const days = parseDays(useAddress().filters.days ?? "");
   const { answer, error, reload } = useRead("charts", { days }, { on: ["task", "session", "run"] });
   const choices = [...new Set([...OFFERED, days])].sort((one, other) => one - other);
+  const show = (value: string) => setFilters({ days: value === String(DEFAULT_DAYS) ? "" : value });
+  const offered = choices.map((one) => [String(one), one === 1 ? "Today" : `Last ${one} days`] as const);
+  useCommands(offered.map(([value, title]) => ({ title, group: "Charts", run: () => show(value) })));
   return (
     <>
       <header class="view-head">
@@ -24,8 +28,8 @@ export default function ChartsView(): JSX.Element {
           label="How far back"
           isLabelHidden
           value={String(days)}
-          onChange={(value) => setFilters({ days: value === String(DEFAULT_DAYS) ? "" : value })}
-          choices={choices.map((one) => [String(one), one === 1 ? "Today" : `Last ${one} days`] as const)}
+          onChange={show}
+          choices={offered}
         />
       </header>
       {error && <ErrorNote error={error} onRetry={reload} />}

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { statusWords } from "../../parts/badge";
 import { navigate, taskAddress } from "../../router";
+import { useCommands } from "../../state/commands";
 import { announce } from "../../state/messages";
 import { drawGraph, readColours, taskAt, type Colours } from "./graph_drawing";
 import { type GraphLayout, NODE_HEIGHT, NODE_WIDTH, nextTask, type PlacedTask } from "./graph_layout";
@@ -31,6 +32,17 @@ export interface GraphCanvasProps {
 export function GraphCanvas({ layout, part, root }: GraphCanvasProps): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const stage = useStage(canvas, layout, part, root);
+  const zooms = [
+    { title: "Zoom in", keys: "+", run: () => stage.zoom(KEY_ZOOM) },
+    { title: "Zoom out", keys: "-", run: () => stage.zoom(1 / KEY_ZOOM) },
+    { title: "All", keys: "0", run: stage.showAll },
+  ];
+  const focus = () => canvas.current?.focus();
+  useCommands([
+    ...zooms,
+    { title: "Go from task to task", keys: "← ↑ → ↓", run: focus },
+    { title: "Move the graph", keys: "Shift ← ↑ → ↓", run: focus },
+  ].map((one) => ({ ...one, group: "Graph" })));
   return (
     <div class="graph-stage">
       <canvas
@@ -43,15 +55,11 @@ export function GraphCanvas({ layout, part, root }: GraphCanvasProps): JSX.Eleme
         {...stage.handlers}
       />
       <div class="graph-zoom" role="group" aria-label="Zoom">
-        <button type="button" class="icon-button" aria-label="Zoom in" onClick={() => stage.zoom(KEY_ZOOM)}>
-          +
-        </button>
-        <button type="button" class="icon-button" aria-label="Zoom out" onClick={() => stage.zoom(1 / KEY_ZOOM)}>
-          −
-        </button>
-        <button type="button" class="icon-button graph-all" onClick={stage.showAll}>
-          All
-        </button>
+        {zooms.map(({ title, keys, run }) => (
+          <button key={title} type="button" class="icon-button" aria-label={title} title={`${title} (${keys})`} onClick={run}>
+            {keys === "0" ? title : keys}
+          </button>
+        ))}
       </div>
     </div>
   );
@@ -213,9 +221,6 @@ function useStage(canvas: { current: HTMLCanvasElement | null }, layout: GraphLa
         if (!stage.view || event.ctrlKey || event.metaKey || event.altKey) return;
         if (arrow && event.shiftKey) look(panBy(stage.view, -arrow[0] * KEY_PAN_PX, -arrow[1] * KEY_PAN_PX));
         else if (arrow) moveMark(arrow[0], arrow[1]);
-        else if (event.key === "+" || event.key === "=") look(zoomAt(stage.view, KEY_ZOOM, stage.width / 2, stage.height / 2));
-        else if (event.key === "-") look(zoomAt(stage.view, 1 / KEY_ZOOM, stage.width / 2, stage.height / 2));
-        else if (event.key === "0") showAll();
         else if (event.key === "Enter" && stage.marked) navigate(taskAddress(stage.marked.node.id));
         else return;
         event.preventDefault();

@@ -116,7 +116,7 @@ function drawTask(context: CanvasRenderingContext2D, task: PlacedTask, { colours
   const isMarked = task === marked;
   context.beginPath();
   context.roundRect(x, y, NODE_WIDTH, NODE_HEIGHT, RADIUS);
-  context.fillStyle = ground;
+  context.fillStyle = isReadable ? ground : line; // from far away, tasks are seen by their colour
   context.fill();
   context.lineWidth = isMarked ? Math.max(2.5, 2 / view.scale) : node.is_ready ? 2 : 1;
   context.strokeStyle = isMarked ? colours.accent : line;

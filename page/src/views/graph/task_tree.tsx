@@ -7,8 +7,6 @@ import { WindowedList } from "../../parts/windowed_list";
 import { taskAddress } from "../../router";
 
 const ROW_PX = 40;
-const MAX_LEVELS = 20;
-const MAX_ROWS = 20_000;
 
 export interface TreeRow {
   node: GraphNode;
@@ -66,12 +64,12 @@ export function makeTree({ nodes, edges }: Pick<GraphPage, "nodes" | "edges">): 
   const listed = new Set<string>();
   const list = (id: string, level: number): void => {
     const node = byId.get(id);
-    if (!node || rows.length >= MAX_ROWS) return;
+    if (!node) return;
     const parts = below.get(id) ?? [];
     const isRepeated = listed.has(id) && parts.length > 0;
     rows.push({ node, level, isRepeated });
     listed.add(id);
-    if (!isRepeated && level < MAX_LEVELS) for (const part of parts) list(part, level + 1);
+    if (!isRepeated) for (const part of parts) list(part, level + 1);
   };
   for (const node of nodes) if (!isWaitedFor.has(node.id)) list(node.id, 1);
   return rows;

@@ -10,8 +10,8 @@ export interface Viewport {
 export const MIN_SCALE = 0.04;
 export const MAX_SCALE = 2.5;
 const MARGIN_PX = 28;
-/** Titles can be read at this size. */
-const MIN_FIRST_SCALE = 0.7;
+/** Titles can be read with ease at this size. */
+const MIN_FIRST_SCALE = 0.9;
 /** The whole graph is not made larger than this to fill the space. */
 const MAX_FIT_SCALE = 1;
 

@@ -83,7 +83,7 @@ export function useLogEntries(filter: LogQuery, isPaused: boolean): LogEntries {
       state.current.timer = setTimeout(loadNewer, REFRESH_DELAY_MS);
     };
     if (state.current.loaded?.key === key) refresh(); // what happened while it was paused
-    const stop = onEvents((changed) => changed === project && refresh());
+    const stop = onEvents((changed) => (changed ?? project) === project && refresh());
     return () => {
       stop();
       clearTimeout(state.current.timer);
@@ -99,9 +99,10 @@ export function useLogEntries(filter: LogQuery, isPaused: boolean): LogEntries {
   return { entries: shown?.entries ?? [], isComplete: shown !== null && shown.before === null, isLoading, error, loadOlder, loadNewer };
 }
 
-/** New entries at the top. If there were more than a page of them, the list begins again with the newest. */
+/** New entries at the top. If there were more than a page of them, or it is another log, the list begins again. */
 function mergeNewer(known: Loaded, page: LogPage): Loaded {
-  if (page.before !== null) return { ...known, entries: page.entries, before: page.before, newest: page.newest };
+  const isOther = page.newest < known.newest;
+  if (page.before !== null || isOther) return { ...known, entries: page.entries, before: page.before ?? page.newest + 1, newest: page.newest };
   const entries = [...page.entries, ...known.entries];
   const kept = entries.slice(0, MAX_ENTRIES);
   const before = kept.length < entries.length ? (kept.at(-1)?.seq ?? known.before) : known.before;

@@ -27,7 +27,7 @@ export function LogFilters(): JSX.Element {
   return (
     <search class="log-filters" aria-label="Filters of the log">
       <FilterText name="text" label="Text" placeholder="words or a title" />
-      <FilterText name="about" label="About" placeholder="bn-1f3a, an agent, a feature" />
+      <FilterText name="about" label="About" placeholder="bn-1f3a" />
       <ChoiceField
         label="What"
         value={entity}

@@ -6,9 +6,9 @@ import { formatDuration } from "../../parts/age";
 import { Badge } from "../../parts/badge";
 import { CodeText } from "../../parts/code_text";
 import { ConfirmDialog } from "../../parts/dialog";
-import { CheckField } from "../../parts/form";
-import { ErrorNote } from "../../parts/notes";
+import { CheckField, Form } from "../../parts/form";
 import { useCancellableAction } from "../../state/cancellable_action";
+import { useCommands } from "../../state/commands";
 import { announce } from "../../state/messages";
 import { firstValue, type Json, kindOf, parseSchema, resolveSchema } from "./json_schema";
 import { JsonField, ObjectFields } from "./schema_fields";
@@ -33,35 +33,32 @@ export function CallForm({ page }: { page: ToolPage }): JSX.Element {
     setResult(answer);
     announce(answer.is_error ? `${tool.name} failed.` : `${tool.name} answered.`);
   };
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const submit = () => {
     if (isPending || !isValid) return;
     if (tool.is_reading) void call();
     else setAsking(true);
   };
+  useCommands([{ title: `Call ${tool.name}`, group: "Tools", run: submit }]);
   return (
     <section class="card-box tool-part" aria-labelledby={heading}>
       <h2 id={heading}>Call it</h2>
-      <form class="form" aria-label={`Arguments of ${tool.name}`} onSubmit={submit}>
-        {hasForm && <CheckField label="Write the arguments as JSON" isChecked={isJson} onChange={setJson} />}
+      <Form
+        label={`Arguments of ${tool.name}`}
+        onSubmit={submit}
+        action={tool.is_reading ? "Call" : "Call…"}
+        isPending={isPending}
+        isReady={isValid}
+        error={error}
+        {...(isPending && { onCancel: cancel })}
+      >
+        {hasForm && <CheckField label="Write the arguments as JSON" isChecked={isJson} onChange={(isChecked) => (setJson(isChecked), setValid(true))} />}
         {isJson || !hasForm ? (
           <JsonField label="Arguments" rows={6} value={value} onChange={(one) => setValue(one ?? {})} onValidity={setValid} />
         ) : (
           <ObjectFields schema={schema} whole={whole} value={value} onChange={(one) => setValue(one ?? {})} depth={0} />
         )}
-        <div class="form-actions">
-          <button type="submit" class="button primary" disabled={isPending || !isValid}>
-            {tool.is_reading ? "Call" : "Call…"}
-          </button>
-          {isPending && (
-            <button type="button" class="button" onClick={cancel}>
-              Cancel
-            </button>
-          )}
-          {isPending && <span class="muted" role="status">It runs…</span>}
-        </div>
-      </form>
-      {error && <ErrorNote error={error} />}
+        {isPending && <p class="muted" role="status">It runs…</p>}
+      </Form>
       {result && <CallResult result={result} />}
       {isAsking && (
         <ConfirmDialog title={`Call ${tool.name}?`} action="Call it" kind={tool.is_destructive ? "dangerous" : "plain"} onConfirm={call} onClose={() => setAsking(false)}>

@@ -76,7 +76,7 @@ function ToolFilters({ page, filters }: { page: ToolsPage; filters: Filters }): 
   const categories = [...new Set(page.tools.map((tool) => tool.category))].sort();
   return (
     <search class="tool-filters" aria-label="Filters of the tools">
-      <TextField label="Text" kind="search" value={filters.text ?? ""} onChange={(text) => setFilters({ text })} placeholder="a name, or what it does" />
+      <TextField label="Text" kind="search" value={filters.text ?? ""} onChange={(text) => setFilters({ text })} placeholder="words or a name" />
       <ChoiceField
         label="Recipe"
         value={filters.recipe ?? ""}

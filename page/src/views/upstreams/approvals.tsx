@@ -7,6 +7,7 @@ import { CodeText } from "../../parts/code_text";
 import { ConfirmDialog } from "../../parts/dialog";
 import { ErrorNote } from "../../parts/notes";
 import { useAction } from "../../state/action";
+import { useCommands } from "../../state/commands";
 import { showToast } from "../../state/messages";
 import { useIsReadonly } from "../../state/projects";
 
@@ -14,6 +15,7 @@ export function TrustPart({ trust, onChange }: { trust: UpstreamTrust; onChange:
   const [isAsking, setAsking] = useState(false);
   const isReadonly = useIsReadonly();
   const isChanged = trust.state === "changed";
+  useCommands(isReadonly ? [] : [{ title: "Approve it", group: "Upstreams", run: () => setAsking(true) }]);
   return (
     <section class="card-box upstream-part waits">
       <h2>{isChanged ? "It changed since it was approved" : "Nobody has approved it yet"}</h2>
@@ -76,6 +78,7 @@ export function ChangedTools({ page, onChange }: { page: UpstreamPage; onChange:
     onChange();
     if (answer) showToast(`Accepted: ${answer.accepted.join(", ")}.`);
   };
+  useCommands(isReadonly ? [] : [{ title: "Accept its changed tools", group: "Upstreams", run: () => setAsking(true) }]);
   return (
     <section class="card-box upstream-part waits">
       <h2>Tools that changed since they were accepted</h2>

@@ -6,6 +6,7 @@ import { ErrorNote } from "../../parts/notes";
 import { formatAddress } from "../../router";
 import { useAction } from "../../state/action";
 import { useCancellableAction } from "../../state/cancellable_action";
+import { useCommands } from "../../state/commands";
 import { announce, showToast } from "../../state/messages";
 import { useIsReadonly } from "../../state/projects";
 import { LoginDialog } from "./login_dialog";
@@ -17,13 +18,21 @@ export interface UpstreamActionsProps {
   isShort?: boolean;
 }
 
+interface UpstreamAction {
+  words: string;
+  /** The same with the name of the server, for those who do not see the place. */
+  title: string;
+  run: () => void;
+  isPrimary?: boolean;
+  isDisabled?: boolean;
+}
+
 export function UpstreamActions({ entry, onChange, isShort = false }: UpstreamActionsProps): JSX.Element | null {
   const test = useCancellableAction("test_upstream");
   const change = useAction("switch_upstream");
   const signOut = useAction("log_out_upstream", { done: "Signed out." });
   const [isSigningIn, setSigningIn] = useState(false);
   const { name, auth, enabled, kind } = entry.server;
-  if (useIsReadonly()) return null;
   const runTest = async () => {
     const tested = await test.run({ name });
     if (tested) announce(`${tested.standing}.`);
@@ -40,6 +49,16 @@ export function UpstreamActions({ entry, onChange, isShort = false }: UpstreamAc
   };
   const mayConnect = enabled && entry.state !== "broken" && entry.state !== "awaiting_trust";
   const mayLogIn = mayConnect && (entry.state === "needs_login" || auth === "oauth");
+  const actions: UpstreamAction[] = [];
+  const offer = (words: string, run: () => void, more: Partial<UpstreamAction> = {}) => actions.push({ words, title: `${words} ${name}`, run, ...more });
+  if (mayLogIn) offer("Sign in", () => setSigningIn(true), { title: `Sign in to ${name}`, isPrimary: entry.state === "needs_login" });
+  if (test.isPending) offer("Connecting… Cancel", test.cancel, { title: `Cancel the test of ${name}` });
+  else if (mayConnect) offer(entry.state_from === "live" ? "Reconnect" : "Test", runTest, { isDisabled: entry.is_testing });
+  if ((kind === "user" || kind === "project") && entry.state !== "broken") offer(enabled ? "Disable" : "Enable", toggle, { isDisabled: change.isPending });
+  if (!isShort && auth === "oauth") offer("Sign out", leave, { title: `Sign out of ${name}`, isDisabled: signOut.isPending });
+  const isReadonly = useIsReadonly();
+  useCommands(isReadonly ? [] : actions.map(({ title, run }) => ({ title, group: "Upstreams", run })));
+  if (isReadonly) return null;
   return (
     <div class="upstream-actions">
       <div class="button-row">
@@ -48,31 +67,11 @@ export function UpstreamActions({ entry, onChange, isShort = false }: UpstreamAc
             Review
           </a>
         )}
-        {mayLogIn && (
-          <button type="button" class={`button ${entry.state === "needs_login" ? "primary" : ""}`} aria-label={`Sign in to ${name}`} onClick={() => setSigningIn(true)}>
-            Sign in
+        {actions.map((one) => (
+          <button key={one.words} type="button" class={`button ${one.isPrimary ? "primary" : ""}`} aria-label={one.title} disabled={one.isDisabled} onClick={one.run}>
+            {one.words}
           </button>
-        )}
-        {mayConnect && !test.isPending && (
-          <button type="button" class="button" aria-label={`${entry.state_from === "live" ? "Reconnect" : "Test"} ${name}`} disabled={entry.is_testing} onClick={runTest}>
-            {entry.state_from === "live" ? "Reconnect" : "Test"}
-          </button>
-        )}
-        {test.isPending && (
-          <button type="button" class="button" onClick={test.cancel} aria-label={`Cancel the test of ${name}`}>
-            Connecting… Cancel
-          </button>
-        )}
-        {(kind === "user" || kind === "project") && entry.state !== "broken" && (
-          <button type="button" class="button" aria-label={`${enabled ? "Disable" : "Enable"} ${name}`} disabled={change.isPending} onClick={toggle}>
-            {enabled ? "Disable" : "Enable"}
-          </button>
-        )}
-        {!isShort && auth === "oauth" && (
-          <button type="button" class="button" disabled={signOut.isPending} onClick={leave}>
-            Sign out
-          </button>
-        )}
+        ))}
       </div>
       {test.error && <ErrorNote error={test.error} />}
       {isSigningIn && (

@@ -25,7 +25,7 @@ export function UpstreamDetail({ name }: { name: string }): JSX.Element {
       </p>
       <header class="view-head">
         <h1>
-          {name} {answer && <StateBadge state={answer.entry.state} />}
+          {name} {answer && <StateBadge entry={answer.entry} />}
         </h1>
         {answer && <UpstreamActions entry={answer.entry} onChange={reload} />}
       </header>

@@ -19,9 +19,9 @@ const STATES: Record<State, readonly [BadgeTone, string]> = {
   untested: ["quiet", "not connected here"],
 };
 
-export function StateBadge({ state }: { state: State }): JSX.Element {
-  const [tone, words] = STATES[state];
-  return <Badge tone={tone}>{words}</Badge>;
+export function StateBadge({ entry }: { entry: UpstreamEntry }): JSX.Element {
+  const [tone, words] = STATES[entry.state];
+  return <Badge tone={tone}>{words}{entry.trust === "changed" && ", it has changed"}</Badge>;
 }
 
 /** How a state is known, and how old it is. */

@@ -60,13 +60,13 @@ function UpstreamRow({ entry, onChange }: { entry: UpstreamEntry; onChange: () =
     <li class="card-box upstream-row">
       <div class="upstream-main">
         <h2>
-          <a href={formatAddress({ view: "upstreams", rest: [server.name] })}>{server.name}</a> <StateBadge state={entry.state} />
+          <a href={formatAddress({ view: "upstreams", rest: [server.name] })}>{server.name}</a> <StateBadge entry={entry} />
           {entry.changed_tools > 0 && <Badge tone="warning">{entry.changed_tools} changed tools</Badge>}
         </h2>
         <p class="upstream-target">
           <code>{server.target}</code>
         </p>
-        {entry.reason && entry.state !== "ready" && <p class={`upstream-reason ${entry.state === "disabled" ? "muted" : ""}`}>{firstLine(entry.reason)}</p>}
+        {entry.reason && entry.state !== "ready" && <p class={`upstream-reason ${entry.state === "disabled" ? "muted" : ""}`}>{entry.reason}</p>}
         <p class="hint upstream-facts">
           <StateSource entry={entry} />
           <ToolCount entry={entry} />
@@ -81,8 +81,4 @@ function UpstreamRow({ entry, onChange }: { entry: UpstreamEntry; onChange: () =
 
 export function ProblemNote({ problem }: { problem: ConfigProblem }): JSX.Element {
   return <ErrorNote error={{ message: `${problem.where}: ${problem.message}`, hint: problem.hint }} />;
-}
-
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? "";
 }
