@@ -146,9 +146,9 @@ class TestSteering:
             run.until("attention", kind="permission")
             (waits,) = page("run", run="words")["details"]["waiting"]
             assert "make release" in waits["title"] + waits["body"]
-            refused = page.fails("answer_attention", id=waits["id"], text="perhaps")
+            refused = page.fails("answer_cause", id=waits["id"], answer="perhaps")
             assert refused.code == "E_INVALID_PARAMS"
-            assert page("answer_attention", id=waits["id"], text="yes")["attention"]["answer"] == "yes"
+            assert page("answer_cause", id=waits["id"], answer="yes")["answer"] == "yes"
             run.until("run_ended")
         assert play.kept("may") == ["True"]
         assert page("run", run="words")["details"]["waiting"] == []

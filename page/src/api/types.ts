@@ -50,12 +50,6 @@ export interface AgentsPage {
   cut: boolean;
 }
 
-/** An answer to what waits for a person. */
-export interface AnswerAttention {
-  id: string;
-  text?: string;
-}
-
 /** The answer of a person: yes, no or always to a permission, words or an option to a question, none to an end. */
 export interface AnswerCause {
   id: string;
@@ -69,11 +63,6 @@ export interface AnsweredCause {
   answered_by: string;
   task_id: string;
   task_status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending" | null;
-}
-
-/** What waited for a person, with the answer. */
-export interface AnsweredEntry {
-  attention: Attention;
 }
 
 /** Something that waits for a person: one entry for one cause. */
@@ -1184,6 +1173,7 @@ export interface RunOrder {
   approve?: "all" | "ask" | "edits" | "none" | null;
   iterations?: number | null;
   minutes?: number | null;
+  tokens?: number | null;
   cost?: number | null;
   resume?: boolean;
   allow_gaps?: boolean;
@@ -1902,7 +1892,6 @@ export interface Actions {
   add_dependency: { asked: TaskDependency; answer: EditedTask };
   add_remark: { asked: AddRemark; answer: ShownRemark };
   add_task: { asked: AddTask; answer: EditedTask };
-  answer_attention: { asked: AnswerAttention; answer: AnsweredEntry };
   answer_cause: { asked: AnswerCause; answer: AnsweredCause };
   call_tool: { asked: CallTool; answer: ToolCallResult };
   cancel_stuck_task: { asked: CancelStuckTask; answer: AnsweredCause };

@@ -38,6 +38,7 @@ class RunOrder(Struct, frozen=True, kw_only=True):
     approve: Approve | None = None
     iterations: int | None = None
     minutes: float | None = None
+    tokens: int | None = None
     cost: float | None = None
     resume: bool = False
     """Whether to resume the run of this name."""
@@ -79,7 +80,7 @@ def command_of(order: RunOrder, workspace: str, *, spec_path: str) -> list[str]:
 
 
 def _budget(order: RunOrder) -> dict[str, float]:
-    wanted = RunBudget(minutes=order.minutes, cost=order.cost)
+    wanted = RunBudget(minutes=order.minutes, tokens=order.tokens, cost=order.cost)
     return dict(wanted.limits)
 
 
@@ -95,7 +96,8 @@ def _check(order: RunOrder) -> None:
         raise InvalidInput("a run has a specification, or a file with one, or tasks", hint="choose one of them")
     if order.resume and not order.name:
         raise InvalidInput("no run is named that is to be resumed", hint="give its name")
-    for kind, amount in (("iterations", order.iterations), ("minutes", order.minutes), ("cost", order.cost)):
+    for kind in ("iterations", "minutes", "tokens", "cost"):
+        amount = getattr(order, kind)
         if amount is not None and amount <= 0:
             raise InvalidInput(f"not a number of {kind}: {amount:g}", hint="a number above 0")
 

@@ -27,7 +27,7 @@ export function AttemptsTable({ details }: { details: RunDetails }): JSX.Element
           { title: "Time", render: ({ iteration }) => (iteration.seconds ? formatDuration(iteration.seconds) : ""), isNumber: true },
           { title: "Tokens", render: ({ iteration }) => (iteration.tokens ? tokenWords(iteration.tokens) : ""), isNumber: true },
           { title: "Cost", render: ({ iteration }) => (iteration.currency ? moneyWords(iteration.cost ?? 0, iteration.currency) : ""), isNumber: true },
-          { title: "Commit", render: ({ iteration }) => <code>{iteration.commit_id?.slice(0, 8)}</code> },
+          { title: "Commit", render: ({ iteration }) => iteration.commit_id && <code>{iteration.commit_id.slice(0, 8)}</code> },
         ]}
       />
       {left > 0 && <p class="muted">{left} earlier attempts are not shown.</p>}

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { api, ApiError } from "../../api/client";
+import { splitHidden } from "../../parts/diff/visible_text";
 import { useAddress } from "../../router";
 import { showError } from "../../state/messages";
 import type { CutField, CutText } from "./transcript_steps";
@@ -14,18 +15,19 @@ export interface LongTextProps {
   /** Lines that are shown before somebody asks for more. */
   lines: number;
   label: string;
+  /** Makes the text readable before it is folded. */
+  format?: ((text: string) => string) | undefined;
   /** How the text is shown; as lines of code unless given. */
   render?: (text: string) => ComponentChildren;
 }
 
 const MAX_LINE = 600;
 
-export function LongText({ session, text, field, cut, lines, label, render }: LongTextProps): JSX.Element {
+export function LongText({ session, text, field, cut, lines, label, format, render }: LongTextProps): JSX.Element {
   const { project } = useAddress();
   const [isOpen, setOpen] = useState(false);
   const [complete, setComplete] = useState<string | null>(null);
-  const shown = complete ?? text;
-  const all = shown.replace(/\n+$/, "").split("\n");
+  const all = (format ?? String)(complete ?? text).replace(/\n+$/, "").split("\n");
   const folded = isOpen ? all : all.slice(0, lines).map((line) => (line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line));
   const isFolded = all.length > lines || all.some((line) => line.length > MAX_LINE);
   const isCut = cut !== undefined && complete === null;
@@ -43,7 +45,7 @@ export function LongText({ session, text, field, cut, lines, label, render }: Lo
 
   return (
     <div class="long-text">
-      {render ? render(folded.join("\n")) : <pre class="code" aria-label={label} tabIndex={0}>{folded.join("\n")}</pre>}
+      {render ? render(folded.join("\n")) : <pre class="code" aria-label={label} tabIndex={0}>{splitHidden(folded.join("\n"))}</pre>}
       {(isFolded || isCut) && (
         <button
           type="button"
@@ -56,23 +58,4 @@ export function LongText({ session, text, field, cut, lines, label, render }: Lo
       )}
     </div>
   );
-}
-
-/** A unified diff, line by line. Plus and minus stay: colour is not the only sign. */
-export function DiffText({ text }: { text: string }): JSX.Element {
-  return (
-    <pre class="code run-diff" aria-label="Change" tabIndex={0}>
-      {text.split("\n").map((line, index) => (
-        <span key={index} class={diffClass(line)}>
-          {`${line}\n`}
-        </span>
-      ))}
-    </pre>
-  );
-}
-
-function diffClass(line: string): string {
-  if (line.startsWith("+++") || line.startsWith("---")) return "diff-file";
-  if (line.startsWith("@@")) return "diff-place";
-  return line.startsWith("+") ? "diff-added" : line.startsWith("-") ? "diff-removed" : "";
 }

@@ -117,7 +117,7 @@ function Player({ steps, isComplete, details, worker, first }: PlayerProps): JSX
       <div class="replay-bar" role="group" aria-label="Replay">
         <div class="button-row">
           <button type="button" class="button" title="Previous iteration ([)" onClick={() => go(previousBegin)}>
-            ⏮<span class="sr-only">Previous iteration</span>
+            |◀<span class="sr-only">Previous iteration</span>
           </button>
           <button type="button" class="button" title="One step back (,)" disabled={position === 0} onClick={() => go(position - 1)}>
             ◀<span class="sr-only">One step back</span>
@@ -129,7 +129,7 @@ function Player({ steps, isComplete, details, worker, first }: PlayerProps): JSX
             ▶<span class="sr-only">One step forward</span>
           </button>
           <button type="button" class="button" title="Next iteration (])" onClick={() => go(nextBegin)}>
-            ⏭<span class="sr-only">Next iteration</span>
+            ▶|<span class="sr-only">Next iteration</span>
           </button>
           <ChoiceField label="Speed" isLabelHidden value={speed} onChange={setSpeed} choices={SPEEDS.map((one) => [one, `${one}×`] as const)} />
           <JumpField details={details} worker={worker} steps={steps} current={step?.iteration ?? 0} titles={titles} onGo={go} />
@@ -159,7 +159,7 @@ function Player({ steps, isComplete, details, worker, first }: PlayerProps): JSX
         followsEnd
         renderRow={(index) => {
           const shown = steps[index];
-          return shown && <StepView step={shown} session={worker.session} title={titles.get(shown.iteration) ?? ""} isNewest={false} />;
+          return shown && <StepView step={shown} session={worker.session} title={titles.get(shown.iteration) ?? ""} isLive={false} isNewest={false} />;
         }}
       />
     </div>

@@ -126,7 +126,7 @@ function StopDialog({ details, onClose }: { details: RunDetails; onClose: () => 
       ) : (
         <>
           <p>
-            {at.length ? `Its agents work on ${at.join(", ")}. They are interrupted` : "Nothing is under way"}
+            {at.length ? `Its agents work on ${at.map((title) => `“${title}”`).join(", ")}. They are interrupted` : "Nothing is under way"}
             {at.length ? ", and their tasks are given back." : "."} What they changed is kept, and the run can be resumed.
           </p>
         </>

@@ -30,9 +30,9 @@ function LoadedRun({ details, here }: { details: RunDetails; here: readonly stri
   const { filters } = useAddress();
   const { listed, workers } = details;
   const worker = chooseWorker(workers, filters.session);
-  const tab = filters.tab ?? "live";
   const choose = (next: string) => setFilters({ tab: next === "live" ? "" : next });
   const tabs = useMemo(() => tabsOf(details), [details]);
+  const tab = tabs.find((one) => one.name === filters.tab)?.name ?? "live";
   useCommands(tabs.map((one, index) => ({ title: `Show ${one.title.toLowerCase()}`, group: "Run", keys: String(index + 1), run: () => choose(one.name) })));
   return (
     <section class="run-page">
@@ -53,7 +53,7 @@ function LoadedRun({ details, here }: { details: RunDetails; here: readonly stri
         </p>
       )}
       <RunFacts details={details} />
-      <WaitingList waiting={details.waiting} />
+      <WaitingList run={listed.run.name} />
       <WorkerBar workers={workers} chosen={worker} />
       <Tabs label="Parts of the run" tabs={tabs} chosen={tab} onChoose={choose}>
         {tab === "live" && worker && <TranscriptPanel details={details} worker={worker} isHere={here.includes(worker.session)} />}

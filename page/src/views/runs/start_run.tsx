@@ -9,6 +9,7 @@ import { useAction } from "../../state/action";
 import { useRead } from "../../state/read";
 import { ConfirmStart } from "./confirm_start";
 import { StartingRun } from "./starting_run";
+import { TaskPicker } from "./task_picker";
 
 type Source = "tasks" | "text" | "file" | "open";
 
@@ -18,7 +19,7 @@ interface Draft {
   name: string;
   text: string;
   file: string;
-  tasks: string;
+  tasks: readonly string[];
   feature: string;
   agent: string;
   model: string;
@@ -27,12 +28,13 @@ interface Draft {
   worktree: boolean;
   iterations: string;
   minutes: string;
+  tokens: string;
   cost: string;
 }
 
 const EMPTY: Draft = {
-  source: "open", name: "", text: "", file: "", tasks: "", feature: "", agent: "", model: "", workers: "1", approve: "ask",
-  worktree: false, iterations: "", minutes: "", cost: "",
+  source: "open", name: "", text: "", file: "", tasks: [], feature: "", agent: "", model: "", workers: "1", approve: "ask",
+  worktree: false, iterations: "", minutes: "", tokens: "", cost: "",
 };
 
 const SOURCES: readonly (readonly [Source, string])[] = [
@@ -43,10 +45,10 @@ const SOURCES: readonly (readonly [Source, string])[] = [
 ];
 
 const APPROVALS = [
-  ["ask", "ask me for everything but reading (answer in Needs you)"],
-  ["edits", "edits allowed, the rest refused"],
-  ["all", "everything allowed"],
-  ["none", "nothing allowed"],
+  ["ask", "reading; asks me for the rest"],
+  ["edits", "reading and editing files"],
+  ["all", "everything"],
+  ["none", "only reading"],
 ] as const;
 
 export function StartRunView(): JSX.Element {
@@ -62,7 +64,7 @@ export function StartRunView(): JSX.Element {
 
 function firstDraft(choices: RunChoices, tasks: string, resumed: string, before: RunOrder | null): Draft {
   const offered = choices.agents.find((one) => one.is_installed)?.name ?? "";
-  const draft: Draft = { ...EMPTY, agent: choices.agent || offered, model: choices.model, tasks: tasks.replaceAll(",", " "), source: tasks ? "tasks" : "open", name: resumed };
+  const draft: Draft = { ...EMPTY, agent: choices.agent || offered, model: choices.model, tasks: tasks.split(",").filter(Boolean), source: tasks ? "tasks" : "open", name: resumed };
   if (!before) return draft;
   return {
     ...draft,
@@ -73,6 +75,7 @@ function firstDraft(choices: RunChoices, tasks: string, resumed: string, before:
     worktree: before.worktree ?? false,
     iterations: numberText(before.iterations),
     minutes: numberText(before.minutes),
+    tokens: numberText(before.tokens),
     cost: numberText(before.cost),
   };
 }
@@ -86,7 +89,7 @@ function orderOf(draft: Draft, resumed: string): RunOrder {
     name: resumed || draft.name.trim(),
     specification: source === "text" ? draft.text : "",
     spec_file: source === "file" ? draft.file.trim() : "",
-    tasks: source === "tasks" ? draft.tasks.split(/[\s,]+/).filter(Boolean) : [],
+    tasks: source === "tasks" ? [...draft.tasks] : [],
     feature: source === "open" && !resumed ? draft.feature : "",
     agent: draft.agent.trim(),
     model: draft.model.trim(),
@@ -95,6 +98,7 @@ function orderOf(draft: Draft, resumed: string): RunOrder {
     approve: draft.approve,
     iterations: numberOf(draft.iterations),
     minutes: numberOf(draft.minutes),
+    tokens: numberOf(draft.tokens),
     cost: numberOf(draft.cost),
     resume: resumed !== "",
   };
@@ -147,6 +151,7 @@ function StartRunForm({ choices, resumed, first }: StartRunFormProps): JSX.Eleme
           <legend>At most</legend>
           <TextField label="Iterations" kind="number" value={draft.iterations} onChange={(value) => set("iterations", value)} />
           <TextField label="Minutes" kind="number" value={draft.minutes} onChange={(value) => set("minutes", value)} />
+          <TextField label="Tokens" kind="number" value={draft.tokens} onChange={(value) => set("tokens", value)} />
           <TextField label="Cost" kind="number" value={draft.cost} onChange={(value) => set("cost", value)} help="In the currency that the agent reports." />
         </fieldset>
       </Form>
@@ -158,7 +163,7 @@ function StartRunForm({ choices, resumed, first }: StartRunFormProps): JSX.Eleme
 function isReady(draft: Draft, resumed: string): boolean {
   if (!draft.agent.trim()) return false;
   if (resumed) return true;
-  const needed = { open: "-", tasks: draft.tasks, text: draft.text, file: draft.file }[draft.source];
+  const needed = { open: "-", tasks: draft.tasks.join(), text: draft.text, file: draft.file }[draft.source];
   return needed.trim() !== "";
 }
 
@@ -175,7 +180,7 @@ function SourceFields({ draft, set, choices }: PartProps): JSX.Element {
       <ChoiceField label="Work" value={draft.source} onChange={(value) => set("source", value as Source)} choices={SOURCES} />
       {draft.source === "text" && <TextField label="Specification" rows={12} value={draft.text} onChange={(value) => set("text", value)} help="Its first line names the run. Agents plan tasks from it, and then do them." />}
       {draft.source === "file" && <TextField label="File" value={draft.file} onChange={(value) => set("file", value)} suggestions={choices.files} />}
-      {draft.source === "tasks" && <TextField label="Tasks" value={draft.tasks} onChange={(value) => set("tasks", value)} help="Their ids, such as bn-1f3a. Select tasks on the board to come here with them." />}
+      {draft.source === "tasks" && <TaskPicker chosen={draft.tasks} onChange={(value) => set("tasks", value)} />}
       {draft.source === "open" && choices.features.length > 0 && (
         <ChoiceField label="Feature" value={draft.feature} onChange={(value) => set("feature", value)} choices={[["", "all features"], ...choices.features.map((one) => [one, one] as const)]} />
       )}

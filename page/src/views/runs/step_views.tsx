@@ -3,8 +3,10 @@ import type { JSX } from "preact";
 import { formatDuration } from "../../parts/age";
 import { Badge } from "../../parts/badge";
 import { Icon } from "../../parts/icon";
+import { DiffText } from "../../parts/diff/diff_text";
+import { splitHidden } from "../../parts/diff/visible_text";
 import { Markdown } from "../../parts/markdown";
-import { DiffText, LongText } from "./cut_text";
+import { LongText } from "./cut_text";
 import { callSeconds, type TranscriptStep } from "./transcript_steps";
 
 export interface StepProps {
@@ -12,6 +14,8 @@ export interface StepProps {
   session: string;
   /** The title of the task of its iteration. */
   title: string;
+  /** Whether it belongs to what an agent does now. */
+  isLive: boolean;
   /** Whether it is the last one of a session at work. */
   isNewest: boolean;
 }
@@ -58,23 +62,23 @@ function SpokenStep({ step, session, isNewest }: StepProps): JSX.Element {
       <LongText
         {...shared}
         label={SPEAKERS[step.kind] ?? step.kind}
-        render={(text) => (step.kind === "message" ? <Markdown text={text} /> : <p class="step-words">{text}</p>)}
+        render={(text) => (step.kind === "message" ? <Markdown text={text} /> : <p class="step-words">{splitHidden(text)}</p>)}
       />
       {isNewest && step.kind !== "prompt" && <span class="caret" aria-hidden="true" />}
     </div>
   );
 }
 
-function CallView({ step, session, isNewest }: StepProps): JSX.Element {
+function CallView({ step, session, isLive }: StepProps): JSX.Element {
   const call = step.call!;
   const seconds = callSeconds(step);
   const shown = call.title || call.paths.join(", ") || "A tool call";
   return (
     <div class={`step step-call ${call.status}`}>
       <div class="step-head">
-        <CallState status={call.status} isRunning={isNewest && !call.endedAt} />
+        <CallState status={call.status} isRunning={isLive && call.status !== ""} />
         {call.kind && <Badge tone="quiet">{call.kind}</Badge>}
-        <span class="call-title">{shown}</span>
+        <span class="call-title">{splitHidden(shown)}</span>
         {seconds !== null && <span class="call-time">{formatDuration(seconds)}</span>}
         <StepTime at={step.at} />
       </div>
@@ -84,10 +88,9 @@ function CallView({ step, session, isNewest }: StepProps): JSX.Element {
         </p>
       )}
       {call.diff && (
-        <LongText session={session} text={call.diff} field="diff" cut={step.cut.diff} lines={40} label="Change" render={(text) => <DiffText text={text} />} />
+        <LongText session={session} text={call.diff} field="diff" cut={step.cut.diff} lines={40} label="Change" render={(text) => <DiffText text={text} label="Change" maxLines={Infinity} />} />
       )}
-      {call.input && !call.diff && <CallPart name="Arguments" isOpen={call.input.length < 240} step={step} session={session} field="input" text={call.input} />}
-      {call.input && call.diff && <CallPart name="Arguments" isOpen={false} step={step} session={session} field="input" text={call.input} />}
+      {call.input && <CallPart name="Arguments" isOpen={!call.diff && call.input.length < 240} step={step} session={session} field="input" text={call.input} />}
       {call.output && <CallPart name="Result" isOpen={call.output.length < 600 || call.status === "failed"} step={step} session={session} field="output" text={call.output} />}
     </div>
   );
@@ -110,17 +113,19 @@ function CallPart({ name, isOpen, step, session, field, text }: CallPartProps): 
         {name}
         {lines > 1 && <span class="muted"> {lines} lines</span>}
       </summary>
-      <LongText session={session} text={readable(text)} field={field} cut={step.cut[field]} lines={14} label={name} />
+      <LongText session={session} text={text} field={field} cut={step.cut[field]} lines={14} label={name} format={field === "input" ? formatArguments : undefined} />
     </details>
   );
 }
 
-/** Arguments as JSON with line breaks; other texts as they are. */
-function readable(text: string): string {
-  if (!text.startsWith("{") || text.length > 6_000) return text;
+/** Arguments by name, a line each; other texts as they are. */
+function formatArguments(text: string): string {
+  if (!text.startsWith("{")) return text;
   try {
-    const value: unknown = JSON.parse(text);
-    return JSON.stringify(value, null, 2);
+    const value = JSON.parse(text) as Record<string, unknown>;
+    return Object.entries(value)
+      .map(([name, one]) => `${name}: ${typeof one === "string" ? one : JSON.stringify(one, null, 2)}`)
+      .join("\n");
   } catch {
     return text;
   }

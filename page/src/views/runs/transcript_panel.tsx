@@ -21,6 +21,7 @@ export function TranscriptPanel({ details, worker, isHere }: TranscriptPanelProp
   const live = useLiveTranscript(project, isHere ? worker.session : "", worker.is_driven);
   const steps = useMemo(() => makeSteps(live.entries), [live.entries]);
   const titles = useMemo(() => titlesOf(details, worker.session), [details, worker.session]);
+  const isLive = worker.is_driven && worker.stage !== "resting";
   if (!isHere) {
     return (
       <EmptyView title={`The transcript is on ${worker.place || "another machine"}.`}>
@@ -55,7 +56,8 @@ export function TranscriptPanel({ details, worker, isHere }: TranscriptPanelProp
             step={step}
             session={worker.session}
             title={titles.get(step.iteration) ?? ""}
-            isNewest={worker.is_driven && worker.stage !== "resting" && index === steps.length - 1}
+            isLive={isLive && step.iteration === steps.at(-1)?.iteration}
+            isNewest={isLive && index === steps.length - 1}
           />
         );
       }}
