@@ -47,6 +47,21 @@ def test_what_waits_is_listed_with_who_has_to_look_and_what_is_proven(reviewed, 
     assert [one["state"] for one in reviewed("review", "list", "--all")["reviews"]] == ["accepted"]
 
 
+def test_the_overview_says_first_what_a_person_has_to_look_at(reviewed, repo):
+    task, _ = put_up(reviewed, repo)
+    (one,) = reviewed()["attention"]
+    assert (one["kind"], one["task_id"], one["answer_with"]) == ("review", task, f"bn review show {task}")
+    assert f"a review waits for {task}" in reviewed.human()
+    reviewed("review", "accept", task)
+    assert reviewed()["attention"] == []
+
+
+def test_of_work_that_nobody_called_done_it_is_said_that_nothing_is_proven(reviewed):
+    task = begin(reviewed)
+    assert reviewed("review", "show", task)["level"] == ""
+    assert "Evidence: not proven" in reviewed.human("review", "show", task)
+
+
 def test_a_task_that_was_only_called_in_review_is_listed_with_what_to_do(reviewed, repo):
     task = begin(reviewed)
     reviewed("task", "update", task, "--status", "review")

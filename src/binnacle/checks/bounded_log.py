@@ -41,7 +41,8 @@ class BoundedLog:
             self._tail_bytes += len(self._tail[-1])
             while self._tail_bytes - len(self._tail[0]) >= TAIL_BYTES:
                 self._tail_bytes -= len(self._tail.popleft())
-        if self._tell is not None and (line := data[-2000:].decode(errors="replace").strip().rpartition("\n")[2]):
+        line = data[-2000:].decode(errors="replace").strip().rpartition("\n")[2] if self._tell is not None else ""
+        if self._tell is not None and line and not (self._hidden and self._hidden.search(os.fsencode(line))):
             self._tell(line)
 
     def begin_command(self) -> None:

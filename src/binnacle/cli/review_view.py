@@ -88,7 +88,7 @@ def _show_checks(found: ShownReview, screen: Screen) -> None:
 
 def _show_check(one: ReviewedCheck, commit: str, screen: Screen) -> None:
     mark, style = VERDICT_SIGNS.get(one.verdict, ("!", "yellow"))
-    ran = "" if one.ran is None else f", {one.ran} {'test' if one.ran == 1 else 'tests'}"
+    ran = "" if one.ran is None or one.verdict == "pass" else f", {one.ran} {'test' if one.ran == 1 else 'tests'}"
     elsewhere = f", at {one.commit[:SHORT_COMMIT_CHARACTERS]}" if one.commit != commit else ""
     words = visible(f"{one.name}: {one.words}{ran}{elsewhere}")
     screen.line(f"  {screen.styled(mark, style)} {words}, {ago(one.at)}")

@@ -15,8 +15,8 @@ A transaction is all or nothing, and it appends its changes to the event log. Ea
   `attention_answers` (what people say to runs and answer),
   `regressions` (closed tasks that no longer hold), `abandoned_work` and `lapsed_claims` (work of agents that are gone),
   `task_deletion`, `feature_merge`.
-- What has to be proven before a task is done: `task_requirements`, with `evidence`, `waivers` and `quarantine`; what agents
-  tested by themselves: `observations`.
+- What has to be proven before a task is done: `task_requirements`, with `evidence`, `waivers` and `quarantine`; what
+  agents tested by themselves: `observations`.
 - Whose session may give a verdict on a change: `reviewer_sessions`; reviewers that a run starts: `run_reviewers`.
 - Entities, each a table and its functions: `tasks` with `task_titles`, `dependencies`, `queue`, `queue_ranks` and
   `claim_holders`, `comments`, `features` (and disciplines) with `feature_names`, `learnings`, `notes`, `sessions`,

@@ -7,6 +7,7 @@ from binnacle.cli.context import Context
 from binnacle.cli.screen import STATUS_MARKS, Screen
 from binnacle.store import attention, questions, runs, tasks
 from binnacle.store.tasks import TaskFilter
+from binnacle.store.transaction import Reader
 from binnacle.store.views.overview import ProjectOverview, ProjectStats, load_overview, load_stats
 from binnacle.work.report import Question
 from binnacle.work.run import Attention
@@ -208,18 +209,43 @@ def status(context: Context, args: Namespace) -> StatusAnswer:  # noqa: ARG001
         asked, _ = questions.list_questions(tx, limit=MAX_SHOWN_TASKS)
         others = [one for one in attention.list_open(tx) if one.question is None][:MAX_SHOWN_TASKS]
         ends = runs.find_ends(tx, [one.run for one in others if one.run])
+        reviews = _find_reviews(tx) if counts.by_status.get("in_review") else []
     project = context.project
     return StatusAnswer(
         project=project.settings.text("project.title") or project.repo.rpartition("/")[2] or project.repo,
         repo=project.repo,
         questions=[_asked(question) for question in asked],
-        attention=[_waiting(entry, ends) for entry in others],
+        attention=_join([_waiting(entry, ends) for entry in others], reviews),
         not_trusted=_not_trusted(context),
         overview=counts,
         in_progress=[brief(task) for task in working],
         ready=[brief(task) for task in ready],
         blocked=[brief(task) for task in blocked],
     )
+
+
+def _find_reviews(tx: Reader) -> list[OpenAttention]:
+    """The changes that a person has to look at."""
+    from binnacle.store.views import review_overview
+
+    found, _ = review_overview.list_waiting(tx, limit=MAX_SHOWN_TASKS)
+    return [
+        OpenAttention(
+            id=one.review,
+            kind="review",
+            title=f"{one.title} ({'; '.join(one.reasons)})" if one.reasons else one.title,
+            task_id=one.task_id,
+            answer_with=f"bn review show {one.task_id}",
+        )
+        for one in found
+        if review_overview.PERSON in one.waits_for
+    ]
+
+
+def _join(waiting: list[OpenAttention], reviews: list[OpenAttention]) -> list[OpenAttention]:
+    """What waits for a person, each change once: a run has an entry of its own for those that it made."""
+    known = {one.task_id for one in waiting if one.kind == "review"}
+    return [*waiting, *(one for one in reviews if one.task_id not in known)]
 
 
 def _not_trusted(context: Context) -> list[str]:

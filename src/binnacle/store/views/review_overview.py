@@ -18,6 +18,9 @@ from binnacle.work.review_material import JudgedCriterion, judge_criteria
 from binnacle.work.status import is_closed
 from binnacle.work.task import Task
 
+PERSON = "a person"
+"""Who waits, in `ReviewEntry.waits_for`: the reader."""
+
 MAX_WAITING = 1000
 """Tasks that wait for a review which are looked at."""
 
@@ -128,13 +131,20 @@ def load_details(tx: Reader, subject: ReviewSubject, *, viewer: str) -> ReviewDe
         review=review,
         evidence=tuple(results),
         criteria=judge_criteria(task.acceptance_criteria, results),
-        level=task.evidence_level if is_closed(task.status) and _is_last(tx, review) else level_of(results),
+        level=_find_level(tx, task, review, results),
         waits_for=_find_waits(tx, task, review),
         verdicts=tuple(reviews.list_verdicts(tx, task.id)),
         remarks=tuple(one for one in remarks if one.state != "draft" or not one.is_by_person or one.author == viewer),
         previous=_find_previous(tx, task.id, review),
         run=_name_run(tx, review),
     )
+
+
+def _find_level(tx: Reader, task: Task, review: Review | None, results: list[Evidence]) -> EvidenceLevel:
+    """How well it is known that a change is right; empty if nobody has said so and nothing shows it."""
+    if is_closed(task.status) and _is_last(tx, review):
+        return task.evidence_level
+    return level_of(results) if review or results else ""
 
 
 def level_of(results: list[Evidence]) -> EvidenceLevel:
@@ -204,7 +214,7 @@ def _find_waits(tx: Reader, task: Task, review: Review | None) -> tuple[str, ...
             return ()
         return ("the run, which merges it",) if review.run else ("its checks",)
     accepted = reviews.find_acceptance(tx, task.id, review.tree, reviewers=review.reviewers)
-    waits = ["a person"] if (review.need.needs_person or review.handed_over) and not accepted.people else []
+    waits = [PERSON] if (review.need.needs_person or review.handed_over) and not accepted.people else []
     if review.need.needs_agents and not accepted.agents and not review.handed_over:
         waits.append("an agent" if review.reviewers == 1 else f"{review.reviewers} agents")
     return tuple(waits)
