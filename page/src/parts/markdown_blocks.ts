@@ -1,4 +1,5 @@
-// The blocks of a Markdown text. Every step takes at least one line, so hostile text ends too.
+// The blocks of a Markdown text. Every step takes at least one line, and no pattern can match the same characters in
+// two ways, so hostile text ends soon, too.
 export type MarkdownBlock =
   | { kind: "heading"; level: number; text: string }
   | { kind: "paragraph"; text: string }
@@ -9,12 +10,14 @@ export type MarkdownBlock =
   | { kind: "table"; head: string[]; rows: string[][] };
 
 const MAX_DEPTH = 8;
-const HEADING = /^ {0,3}(#{1,6})\s+(.*?)\s*#*\s*$/;
+/** A browser needs seconds for a row of thousands of cells. What is beyond stays in the last one. */
+const MAX_COLUMNS = 30;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/s;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const ITEM = /^( {0,3})([-*+]|\d{1,9}[.)])(\s+)(\S.*)$/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
-const DIVIDER = /^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
+const DIVIDER = /^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*(\|\s*)?$/;
 
 export function parseBlocks(text: string, depth = 0): MarkdownBlock[] {
   return new BlockParser(text.split(/\r?\n/), depth).parse();
@@ -42,7 +45,7 @@ class BlockParser {
     const heading = HEADING.exec(line);
     if (heading) {
       this.#at++;
-      return { kind: "heading", level: heading[1]?.length ?? 1, text: heading[2] ?? "" };
+      return { kind: "heading", level: heading[1]?.length ?? 1, text: (heading[2] ?? "").trim().replace(/(?<!#)#+$/, "").trim() };
     }
     if (RULE.test(line)) {
       this.#at++;
@@ -129,5 +132,6 @@ class BlockParser {
 }
 
 function cellsOf(line: string): string[] {
-  return line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
+  const cells = line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
+  return cells.length > MAX_COLUMNS ? [...cells.slice(0, MAX_COLUMNS), cells.slice(MAX_COLUMNS).join("|")] : cells;
 }

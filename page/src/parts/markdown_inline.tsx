@@ -2,13 +2,13 @@
 import type { ComponentChildren, JSX } from "preact";
 
 const MAX_DEPTH = 6;
-const CODE = /(`+)([^`](?:.*?[^`])?)\1(?!`)/s;
-const LINK = /(!?)\[([^\]\n]{0,500})\]\(\s*<?([^\s)>]{1,2000})>?(?:\s+["'][^"'\n]*["'])?\s*\)/;
-const ADDRESS = /\bhttps?:\/\/[^\s<>"')\]]{1,2000}/;
-const STRONG = /\*\*(?=\S)([^*]{1,2000}?\S?)\*\*|__(?=\S)([^_]{1,2000}?)__/;
-const EMPHASIS = /\*(?=\S)([^*\n]{1,2000}?)\*|(?<!\w)_(?=\S)([^_\n]{1,2000}?)_(?!\w)/;
-const STRIKE = /~~(?=\S)([^~\n]{1,2000}?)~~/;
-const BREAK = / {2,}\n|\\\n/;
+const CODE = /(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/gs;
+const LINK = /(!?)\[([^\]\n]{0,500})\]\(\s*<?([^\s)>]{1,2000})>?(?:\s+["'][^"'\n]*["'])?\s*\)/g;
+const ADDRESS = /\bhttps?:\/\/[^\s<>"')\]]{1,2000}/g;
+const STRONG = /\*\*(?=\S)([^*]{1,2000}?\S?)\*\*|__(?=\S)([^_]{1,2000}?)__/g;
+const EMPHASIS = /\*(?=\S)([^*\n]{1,2000}?)\*|(?<!\w)_(?=\S)([^_\n]{1,2000}?)_(?!\w)/g;
+const STRIKE = /~~(?=\S)([^~\n]{1,2000}?)~~/g;
+const BREAK = /\\\n/g;
 
 type Render = (match: RegExpExecArray, depth: number) => ComponentChildren;
 
@@ -25,26 +25,33 @@ const RULES: readonly (readonly [RegExp, Render])[] = [
 export function renderInline(text: string, depth = 0): ComponentChildren {
   if (depth > MAX_DEPTH) return text;
   const parts: ComponentChildren[] = [];
-  let rest = text;
-  while (rest) {
-    const found = firstMatch(rest);
-    if (!found) break;
-    const [match, render] = found;
-    if (match.index > 0) parts.push(rest.slice(0, match.index));
-    parts.push(render(match, depth));
-    rest = rest.slice(match.index + match[0].length);
+  const matches: (RegExpExecArray | null)[] = [];
+  let at = 0;
+  for (let first = findFirst(text, at, matches); first >= 0; first = findFirst(text, at, matches)) {
+    const match = matches[first] as RegExpExecArray;
+    parts.push(text.slice(at, match.index), RULES[first]?.[1](match, depth));
+    at = match.index + match[0].length;
   }
-  parts.push(rest);
+  parts.push(text.slice(at));
   return parts;
 }
 
-/** The match that begins first; of those that begin together, that of the first rule. */
-function firstMatch(text: string): readonly [RegExpExecArray, Render] | null {
-  let best: readonly [RegExpExecArray, Render] | null = null;
-  for (const [pattern, render] of RULES) {
-    const match = pattern.exec(text);
-    if (match && (!best || match.index < best[0].index)) best = [match, render];
-  }
+/**
+ * The rule that matches first from a place on; of those that match together, the first one. -1 if none does.
+ *
+ * `matches` keeps the next match of each rule, so that no rule reads the text more than once.
+ */
+function findFirst(text: string, at: number, matches: (RegExpExecArray | null)[]): number {
+  let best = -1;
+  RULES.forEach(([pattern], rule) => {
+    const known = matches[rule];
+    if (known === undefined || (known && known.index < at)) {
+      pattern.lastIndex = at;
+      matches[rule] = pattern.exec(text);
+    }
+    const start = matches[rule]?.index ?? Infinity;
+    if (start < (matches[best]?.index ?? Infinity)) best = rule;
+  });
   return best;
 }
 
