@@ -6,8 +6,11 @@ from binnacle.work.task import NewTask
 
 def test_the_navigation_counts_what_is_open(page):
     page.write(lambda tx: tasks.add(tx, [NewTask(title="Take orders"), NewTask(title="Old", status="cancelled")]))
-    page.write(lambda tx: attention.open_entry(tx, "permission", "may I?"))
-    assert page("view_counts") == {"needs_you": 1, "open_tasks": 1, "runs": 0, "reviews": 0, "agents": 0}
+    assert page("view_counts")["newest_need"] == ""
+    entry = page.write(lambda tx: attention.open_entry(tx, "permission", "may I?"))
+    counts = page("view_counts")
+    assert counts.pop("newest_need")[:19] == entry.created_at.isoformat()[:19]
+    assert counts == {"needs_you": 1, "open_tasks": 1, "runs": 0, "reviews": 0, "agents": 0}
 
 
 def test_the_palette_finds_tasks_by_the_beginning_of_their_id_and_by_words(page):

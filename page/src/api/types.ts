@@ -756,6 +756,7 @@ export interface OpenCause {
   attempts_total?: number;
   last_words?: string;
   checks?: TriedCheck[];
+  findings?: number;
   review?: ReviewEntry | null;
   tree?: string;
   ended?: EndedRun | null;
@@ -1783,6 +1784,7 @@ export interface UpstreamsPage {
 /** What the navigation shows beside the names of views. */
 export interface ViewCounts {
   needs_you: number;
+  newest_need: string;
   open_tasks: number;
   runs: number;
   reviews: number;

@@ -1,5 +1,6 @@
 // Code, emphasis and links within a line of Markdown.
 import type { ComponentChildren, JSX } from "preact";
+import { splitHidden } from "./diff/visible_text";
 
 const MAX_DEPTH = 6;
 const CODE = /(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/gs;
@@ -23,16 +24,16 @@ const RULES: readonly (readonly [RegExp, Render])[] = [
 ];
 
 export function renderInline(text: string, depth = 0): ComponentChildren {
-  if (depth > MAX_DEPTH) return text;
+  if (depth > MAX_DEPTH) return splitHidden(text);
   const parts: ComponentChildren[] = [];
   const matches: (RegExpExecArray | null)[] = [];
   let at = 0;
   for (let first = findFirst(text, at, matches); first >= 0; first = findFirst(text, at, matches)) {
     const match = matches[first] as RegExpExecArray;
-    parts.push(text.slice(at, match.index), RULES[first]?.[1](match, depth));
+    parts.push(...splitHidden(text.slice(at, match.index)), RULES[first]?.[1](match, depth));
     at = match.index + match[0].length;
   }
-  parts.push(text.slice(at));
+  parts.push(...splitHidden(text.slice(at)));
   return parts;
 }
 

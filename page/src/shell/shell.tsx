@@ -42,7 +42,7 @@ export function Shell(): JSX.Element {
 function ProjectShell(): JSX.Element {
   const [open, setOpen] = useState<OpenDialog>(null);
   const counts = useRead("view_counts", {}, { whileHidden: true }).answer;
-  useNeedsAlert(counts?.needs_you);
+  useNeedsAlert(counts);
   usePaletteKey(() => setOpen("palette"));
   const projects = useStore(projects$, (state) => state.projects) ?? [];
   useCommands(shellCommands(setOpen, projects).map((one) => ({ ...one, isEverywhere: true })));

@@ -1,14 +1,10 @@
 // Text of others with what a reader could not see made visible: control characters, marks that turn the direction of
 // text around, and characters without width.
-import type { ComponentChildren, JSX } from "preact";
+import type { ComponentChildren } from "preact";
 
 // Tab and line feed are seen; everything else of these is not, or changes how the rest is seen.
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udfff]/g;
 const MAX_MARKS = 200;
-
-export function VisibleText({ text }: { text: string }): JSX.Element {
-  return <>{splitHidden(text)}</>;
-}
 
 /** The text in pieces; pieces that nobody could see are named. */
 export function splitHidden(text: string): ComponentChildren[] {

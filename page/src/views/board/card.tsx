@@ -5,6 +5,7 @@ import { Age } from "../../parts/age";
 import { Badge, LevelBadge, PriorityBadge } from "../../parts/badge";
 import { formatCost } from "../../parts/cost";
 import { Icon } from "../../parts/icon";
+import { splitHidden } from "../../parts/diff/visible_text";
 import { Menu, type MenuItem } from "../../parts/menu";
 import { taskAddress } from "../../router";
 import { checks$ } from "../../state/checks";
@@ -37,7 +38,7 @@ export function BoardCard({ card, step, isReadonly, onMove, onQueue }: BoardCard
     >
       <div class="card-head">
         <a class="card-title" href={taskAddress(card.id)} draggable={false}>
-          {card.title}
+          {splitHidden(card.title)}
         </a>
         {!isReadonly && (
           <Menu class="icon-button card-menu" label={`Move ${card.title}`} items={cardItems(card, onMove, onQueue)}>
@@ -47,7 +48,7 @@ export function BoardCard({ card, step, isReadonly, onMove, onQueue }: BoardCard
       </div>
       {(card.holder || step) && (
         <p class="card-step">
-          {card.holder && <b>{card.holder}</b>} {step}
+          {card.holder && <b>{card.holder}</b>} {step && splitHidden(step)}
         </p>
       )}
       <p class="card-facts">

@@ -14,6 +14,13 @@ export function moveFocus(event: KeyboardEvent): void {
   next.querySelector<HTMLElement>(".card-title")?.focus();
 }
 
+/** The card that had the focus, in its new column; the board if it is not to be seen there. */
+export function findMoved(lost: Element): HTMLElement | null {
+  const id = lost.closest<HTMLElement>(".card")?.dataset.task;
+  if (!id) return null;
+  return document.querySelector<HTMLElement>(`.card[data-task="${CSS.escape(id)}"] .card-title`) ?? document.querySelector<HTMLElement>(".board-columns");
+}
+
 function findNext(card: HTMLElement, key: string): HTMLElement | undefined {
   const column = card.closest<HTMLElement>(".board-column");
   if (!column) return undefined;

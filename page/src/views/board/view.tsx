@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BoardQuery, QueueTask } from "../../api/types";
 import { Icon } from "../../parts/icon";
+import { useKeptFocus } from "../../parts/kept_focus";
 import { EmptyView, ErrorNote, LoadingNote } from "../../parts/notes";
 import { type Filters, useAddress } from "../../router";
 import { useAction } from "../../state/action";
@@ -14,7 +15,7 @@ import { AddTaskDialog } from "./add_task";
 import { CARD_ENTITIES } from "./card_entities";
 import { BoardColumn } from "./column";
 import { BoardFilters } from "./filters";
-import { moveFocus } from "./focus";
+import { findMoved, moveFocus } from "./focus";
 import { useLatestSteps } from "./latest_steps";
 
 export default function BoardView(): JSX.Element {
@@ -36,6 +37,7 @@ export default function BoardView(): JSX.Element {
     if (filters.add) setAdding(true);
   }, [filters.add]);
   const place = (question: QueueTask) => void queue.run(question).then(board.reload);
+  useKeptFocus(findMoved);
   const isFiltered = Object.values(filters).some(Boolean);
   return (
     <div class="board">

@@ -93,7 +93,7 @@ function CauseBody({ cause }: { cause: OpenCause }): JSX.Element | null {
   }
   if (!body || body === cause.title.trim()) return null;
   if (cause.kind === "review" || cause.kind === "ended") return <p class="cause-body">{splitHidden(body)}</p>;
-  if (cause.kind === "stuck") return <CodeText text={body} maxLines={8} label="What happened" />;
+  if (cause.kind === "stuck") return cause.attempts ? null : <CodeText text={body} maxLines={8} label="What happened" />;
   return <Markdown text={body.startsWith(`${cause.title}\n`) ? body.slice(cause.title.length + 1) : body} />;
 }
 

@@ -22,6 +22,7 @@ export function ReviewDecision({ cause, onAnswered }: CauseCardProps): JSX.Eleme
             Commit <code>{(review.commit ?? "").slice(0, 8)}</code> <LevelBadge level={review.level ?? ""} />
           </span>
           {(review.round ?? 1) > 1 && <span>Round {review.round}</span>}
+          {cause.findings && <strong>Changes what judges it in {cause.findings} {cause.findings === 1 ? "place" : "places"}</strong>}
           {review.waits_for && <span>Waits for {review.waits_for.join(" and ")}</span>}
         </p>
       )}
@@ -46,6 +47,7 @@ export function ReviewDecision({ cause, onAnswered }: CauseCardProps): JSX.Eleme
         <DecisionDialog
           asking={asking}
           subject={{ review: review.review, commit: review.commit ?? "", tree: cause.tree ?? "", title: task?.title ?? cause.title }}
+          findings={cause.findings ?? 0}
           onDecided={onAnswered}
           onClose={close}
         />
@@ -57,11 +59,12 @@ export function ReviewDecision({ cause, onAnswered }: CauseCardProps): JSX.Eleme
 interface DecisionDialogProps {
   asking: "accept" | "reject";
   subject: { review: string; commit: string; tree: string; title: string };
+  findings: number;
   onDecided: (isKept: boolean) => void;
   onClose: () => void;
 }
 
-function DecisionDialog({ asking, subject, onDecided, onClose }: DecisionDialogProps): JSX.Element {
-  if (asking === "accept") return <AcceptDialog subject={subject} findings={0} onDecided={onDecided} onClose={onClose} />;
+function DecisionDialog({ asking, subject, findings, onDecided, onClose }: DecisionDialogProps): JSX.Element {
+  if (asking === "accept") return <AcceptDialog subject={subject} findings={findings} onDecided={onDecided} onClose={onClose} />;
   return <RejectDialog subject={subject} drafts={0} keptFiles={[]} onDecided={onDecided} onClose={onClose} />;
 }

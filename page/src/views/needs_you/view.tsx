@@ -1,11 +1,12 @@
 // What waits for the person, one card for one cause, each with the one decision that it needs.
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useKeptFocus } from "../../parts/kept_focus";
 import { EmptyView, ErrorNote, LoadingNote } from "../../parts/notes";
 import { useCommands } from "../../state/commands";
 import { useRead } from "../../state/read";
 import { CauseCard } from "./cause_card";
-import { focusCard } from "./card_focus";
+import { findFollowing, focusCard, listHeadings } from "./card_focus";
 import { AnsweredNotes, useAnsweredElsewhere } from "./answered_elsewhere";
 import { LoginCard } from "./login_card";
 import { TrustCard } from "./trust_card";
@@ -20,12 +21,17 @@ export default function NeedsYouView(): JSX.Element {
     { title: "Next thing that needs you", group: "Needs you", keys: "j", run: () => focusCard(1) },
     { title: "Previous thing that needs you", group: "Needs you", keys: "k", run: () => focusCard(-1) },
   ]);
+  const shown = useRef<readonly string[]>([]);
+  useKeptFocus((lost) => findFollowing(lost, shown.current));
+  useLayoutEffect(() => {
+    shown.current = listHeadings();
+  });
   if (!answer) return error ? <ErrorNote error={error} onRetry={reload} /> : <LoadingNote />;
   const left = answer.count - answer.causes.length - answer.logins.length - (answer.trust ? 1 : 0);
   return (
     <div class="needs-you">
       <header class="view-head">
-        <h1>Needs you</h1>
+        <h1 tabIndex={-1}>Needs you</h1>
         {answer.count > 0 && <p class="muted">{answer.count === 1 ? "1 decision" : `${answer.count} decisions`}</p>}
       </header>
       {error && <ErrorNote error={error} onRetry={reload} />}

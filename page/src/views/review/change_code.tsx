@@ -8,7 +8,7 @@ import { ErrorNote, LoadingNote } from "../../parts/notes";
 import { setFilters } from "../../router";
 import { useCommands } from "../../state/commands";
 import { useRead } from "../../state/read";
-import { goToFile, goToHunk, startComment } from "./code_places";
+import { goToFile, goToHunk, moveLine, startComment } from "./code_places";
 import { FileNavigation } from "./file_navigation";
 import { FileSection } from "./file_section";
 import type { KeptFiles } from "./kept_files";
@@ -46,7 +46,7 @@ export function ChangeCode(props: ChangeCodeProps): JSX.Element {
     { title: "Comment on this line", group: "Review", keys: "c", run: startComment },
   ]);
   return (
-    <section class="review-code" aria-labelledby="code-title">
+    <section class="review-code" aria-labelledby="code-title" onKeyDown={moveLine}>
       <div class="code-head">
         <h2 id="code-title">Code</h2>
         {answer && !answer.problem && <CodeFacts files={answer} />}

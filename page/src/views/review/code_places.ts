@@ -10,13 +10,22 @@ function content(): HTMLElement {
   return document.getElementById("content") ?? document.body;
 }
 
-/** How far below the upper edge of what is seen an element begins. */
+/** Scrolls the content, or everything where that is zoomed in so far that it scrolls together. */
+function scrollBy(top: number): void {
+  (getComputedStyle(content()).overflowY === "visible" ? window : content()).scrollBy({ top });
+}
+
+/** How far below the upper edge of what is seen a height of the window is. */
+function below(top: number): number {
+  return top - Math.max(0, content().getBoundingClientRect().top) - HEAD_PIXELS;
+}
+
 function topOf(element: Element): number {
-  return element.getBoundingClientRect().top - content().getBoundingClientRect().top - HEAD_PIXELS;
+  return below(element.getBoundingClientRect().top);
 }
 
 function goTo(element: HTMLElement): void {
-  content().scrollBy({ top: topOf(element) });
+  scrollBy(topOf(element));
   element.focus({ preventScroll: true });
 }
 
@@ -32,7 +41,7 @@ export function goToHunk(step: 1 | -1, retries = MAX_RETRIES, start = startOf(st
   const next = ahead[0];
   if (!next) return;
   if (!next.classList.contains("diff-gap")) return goTo(next);
-  content().scrollBy({ top: step > 0 ? topOf(next) : next.getBoundingClientRect().bottom - content().getBoundingClientRect().top - HEAD_PIXELS });
+  scrollBy(step > 0 ? topOf(next) : below(next.getBoundingClientRect().bottom));
   if (retries > 0) setTimeout(() => goToHunk(step, retries - 1, step > 0 ? -HEAD_PIXELS : HEAD_PIXELS), RETRY_MS);
 }
 

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { CriterionProof } from "../../api/types";
 import { Badge, type BadgeTone } from "../../parts/badge";
+import { splitHidden } from "../../parts/diff/visible_text";
 import { EditButton, EditForm, parseLines } from "./edit_field";
 import type { SectionProps } from "./section_props";
 
@@ -49,7 +50,7 @@ function Criterion({ criterion }: { criterion: CriterionProof }): JSX.Element {
   const [tone, words] = STATES[state] ?? ["quiet", state];
   return (
     <li>
-      <span>{text}</span>
+      <span>{splitHidden(text)}</span>
       {(check || test) && (
         <p class="hint">
           <Badge tone={tone}>{words}</Badge> {check && <>check {check}</>} {test && <code>{test}</code>}

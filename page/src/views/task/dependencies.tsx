@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RelatedTask } from "../../api/types";
 import { StatusBadge } from "../../parts/badge";
+import { splitHidden } from "../../parts/diff/visible_text";
 import { Form, TextField } from "../../parts/form";
 import { Icon } from "../../parts/icon";
 import { taskAddress } from "../../router";
@@ -51,7 +52,7 @@ function RelatedList({ tasks, onRemove }: { tasks: readonly RelatedTask[]; onRem
       {tasks.map((one) => (
         <li key={one.id}>
           <div>
-            <a href={taskAddress(one.id)}>{one.title}</a>
+            <a href={taskAddress(one.id)}>{splitHidden(one.title)}</a>
             {one.reason && <p class="hint">{one.reason}</p>}
           </div>
           <StatusBadge status={one.status} />

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { api } from "../../api/client";
 import { LevelBadge, StatusBadge } from "../../parts/badge";
 import { ConfirmDialog } from "../../parts/dialog";
+import { splitHidden } from "../../parts/diff/visible_text";
 import { Icon } from "../../parts/icon";
 import { Menu, type MenuItem } from "../../parts/menu";
 import { formatAddress, navigate, useAddress } from "../../router";
@@ -47,7 +48,7 @@ export function TaskHead({ page, isReadonly, onChanged }: SectionProps): JSX.Ele
         <EditForm page={page} field={field} onSaved={onChanged} onClose={() => setEditing(false)} />
       ) : (
         <div class="task-title">
-          <h1>{task.title}</h1>
+          <h1>{splitHidden(task.title)}</h1>
           {!isReadonly && <EditButton label="Title" onClick={() => setEditing(true)} />}
         </div>
       )}

@@ -6,6 +6,7 @@ import { useIsReadonly } from "../../state/projects";
 import { useRead } from "../../state/read";
 import { TaskActivity } from "./activity";
 import { TaskAttempts } from "./attempts";
+import { TaskChange } from "./change";
 import { TaskCriteria } from "./criteria";
 import { TaskDependencies } from "./dependencies";
 import { TaskEvidence } from "./evidence";
@@ -43,6 +44,7 @@ export default function TaskView(): JSX.Element {
           <TextSection page={page} name="pseudocode" title="Steps" isReadonly={isReadonly} onChanged={read.reload} />
           <TextSection page={page} name="hints" title="Hints" isReadonly={isReadonly} onChanged={read.reload} />
           <TaskEvidence page={page} />
+          <TaskChange page={page} isReadonly={isReadonly} onChanged={read.reload} />
           <TaskAttempts page={page} />
           <TaskActivity page={page} isReadonly={isReadonly} onChanged={read.reload} />
         </div>

@@ -177,7 +177,7 @@ class WorkedTask(Struct, frozen=True, kw_only=True):
     """The newest session that is bound to it."""
 
     comment: str = ""
-    """The newest comment on it."""
+    """The newest comment on it by who holds it."""
 
     commented_at: str = ""
 
@@ -188,7 +188,10 @@ def list_working(tx: Reader, *, limit: int) -> list[WorkedTask]:
     ids = [TaskId(row[0]) for row in rows]
     if not ids:
         return []
-    newest = f"select max(number) from comment where task_id in {placeholders(ids)} group by task_id"
+    newest = (
+        "select max(c.number) from comment c join task t on t.id = c.task_id and t.claimed_by = c.author "
+        f"where c.task_id in {placeholders(ids)} group by c.task_id"
+    )
     rows = tx.rows(f"select task_id, body, created_at from comment where number in ({newest})", *ids)
     comments = {row[0]: (row[1], row[2]) for row in rows}
     bound = (

@@ -6,6 +6,7 @@ store are only questions. Trust and logins are no business of the store.
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -125,6 +126,9 @@ class OpenCause(Struct, frozen=True, kw_only=True, omit_defaults=True):
     checks: tuple[TriedCheck, ...] = ()
     """The newest results that are no passes; of a review, all that count for it."""
 
+    findings: int = 0
+    """In how many places a change in review changes what judges it."""
+
     review: ReviewEntry | None = None
     tree: str = ""
     """Of the change in review: what exactly is accepted."""
@@ -145,10 +149,22 @@ class CauseAnswer(Struct, frozen=True, kw_only=True):
     answered_at: datetime | None = None
 
 
-def count_open(tx: Reader) -> int:
+class OpenCount(NamedTuple):
+    """How many causes are open."""
+
+    total: int
+    newest: str
+    """When the newest of them began; empty if there is none."""
+
+
+_SOURCES = (("attention a", _OPEN_ENTRY), ("question q", _LONE_QUESTION), ("review r", _LONE_REVIEW))
+
+
+def count_open(tx: Reader) -> OpenCount:
     """How many causes are open, by indexes on what is open."""
-    sources = (("attention a", _OPEN_ENTRY), ("question q", _LONE_QUESTION), ("review r", _LONE_REVIEW))
-    return tx.count("select " + " + ".join(f"(select count(*) from {table} where {where})" for table, where in sources))
+    rows = [tx.row(f"select count(*), max(created_at) from {table} where {where}") for table, where in _SOURCES]
+    found = [(int(row[0]), row[1] or "") for row in rows if row is not None]
+    return OpenCount(sum(count for count, _ in found), max(newest for _, newest in found))
 
 
 def list_open(tx: Reader) -> list[OpenCause]:
@@ -309,6 +325,7 @@ def _add_tried(tx: Reader, made: OpenCause, task_id: str | None, review: Review 
             )
             for one in shown[:MAX_TRIED]
         ),
+        findings=len({finding for one in results for finding in one.findings}) if review else 0,
         review=describe_entry(tx, task, review) if review else None,
         tree=review.tree if review else "",
     )

@@ -20,6 +20,9 @@ class ViewCounts(Struct, frozen=True, kw_only=True):
     """What the navigation shows beside the names of views."""
 
     needs_you: int
+    newest_need: str
+    """When the newest thing that waits for the person was put into the store; empty if nothing there waits."""
+
     open_tasks: int
     runs: int
     """Runs that have not ended."""
@@ -33,9 +36,16 @@ class ViewCounts(Struct, frozen=True, kw_only=True):
 
 @reads("view_counts")
 async def read_view_counts(project: PageProject, asked: NoArguments) -> ViewCounts:  # noqa: ARG001
-    needs_you = await count_waiting(project)
+    waiting = await count_waiting(project)
     open_tasks, runs, reviews, agents = await project.read(_count)
-    return ViewCounts(needs_you=needs_you, open_tasks=open_tasks, runs=runs, reviews=reviews, agents=agents)
+    return ViewCounts(
+        needs_you=waiting.total,
+        newest_need=waiting.newest,
+        open_tasks=open_tasks,
+        runs=runs,
+        reviews=reviews,
+        agents=agents,
+    )
 
 
 def _count(tx: Reader) -> list[int]:

@@ -15,7 +15,7 @@ from binnacle.errors import InvalidInput
 from binnacle.store import attention_answers, questions, task_moves, tasks
 from binnacle.store.transaction import Reader, Writer
 from binnacle.store.views import open_causes
-from binnacle.store.views.open_causes import CauseAnswer, OpenCause
+from binnacle.store.views.open_causes import CauseAnswer, OpenCause, OpenCount
 from binnacle.web.api.needs_trust import TrustCause, find_trust_cause
 from binnacle.web.endpoints import NoArguments, acts, reads
 from binnacle.web.page_project import PageProject
@@ -111,26 +111,22 @@ async def _look(project: PageProject, *, is_fresh: bool) -> _Look:
     return _looks[repo]
 
 
-def count_needs(tx: Reader) -> int:
-    """How many causes wait in the store."""
-    return open_causes.count_open(tx)
-
-
-async def count_waiting(project: PageProject) -> int:
+async def count_waiting(project: PageProject) -> OpenCount:
     """How many things wait for a person in a project."""
     found = await _look(project, is_fresh=False)
-    return await project.read(count_needs) + (found.trust is not None) + len(found.logins)
+    counted = await project.read(open_causes.count_open)
+    return counted._replace(total=counted.total + (found.trust is not None) + len(found.logins))
 
 
 @reads("needs_you_count")
 async def read_count(project: PageProject, asked: NoArguments) -> NeedsCount:  # noqa: ARG001
-    return NeedsCount(await count_waiting(project))
+    return NeedsCount((await count_waiting(project)).total)
 
 
 @reads("needs_you")
 async def read_needs_you(project: PageProject, asked: NoArguments) -> NeedsYou:  # noqa: ARG001
     found = await _look(project, is_fresh=True)
-    causes, count = await project.read(lambda tx: (open_causes.list_open(tx), count_needs(tx)))
+    causes, count = await project.read(lambda tx: (open_causes.list_open(tx), open_causes.count_open(tx).total))
     return NeedsYou(
         causes=tuple(causes),
         trust=found.trust,

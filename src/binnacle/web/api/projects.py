@@ -50,6 +50,6 @@ async def read_project(project: PageProject, _: NoArguments) -> ProjectSummary:
         is_readonly=project.is_readonly,
         is_shared=bool(project.project.settings.text("store.url")),
         overview=overview,
-        needs_you=await count_waiting(project),
+        needs_you=(await count_waiting(project)).total,
         cursor=cursor,
     )
