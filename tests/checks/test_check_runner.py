@@ -209,6 +209,36 @@ def test_the_log_and_its_excerpt_show_nothing_of_our_own_tests(checked, option):
     assert not [line for line in checked.told if "bn-" in line or ".report" in line]
 
 
+RUNNER = """\
+mkdir -p out
+grep -q good work.txt && result= || result='<failure/>'
+echo "<testsuite><testcase classname='Work' name='good'>$result</testcase>" \\
+     "<testcase classname='Work' name='kept'/></testsuite>" > out/report.xml
+test -f exits && exit 1
+exit 0
+"""
+
+
+def test_a_runner_that_is_not_known_may_write_junit_xml(checked):
+    checked.base = checked.repo.commit("a runner", {"run.sh": RUNNER, "work.txt": "good\n"})
+    check = make_check("sh run.sh", report='"out/*.xml"')
+    found = checked.run(check, checked.branch({"notes.txt": "a note\n"}))
+    assert (found.verdict, found.passed) == ("pass", ("Work::good", "Work::kept"))
+    found = checked.run(check, checked.branch({"work.txt": "bad\n"}))
+    assert (found.verdict, found.new_failed) == ("fail", ("Work::good",))
+    found = checked.run(check, checked.branch({"exits": "a bad exit code counts\n"}))
+    assert (found.verdict, found.exit) == ("fail", 1)
+
+
+def test_a_report_that_a_commit_brings_along_does_not_count(checked):
+    checked.base = checked.repo.commit("a runner", {"run.sh": RUNNER, "work.txt": "good\n"})
+    forged = "<testsuite><testcase classname='Work' name='good'/></testsuite>"
+    check = make_check("sh run.sh", report='"out/*.xml"')
+    found = checked.run(check, checked.branch({"run.sh": "exit 0\n", "out/report.xml": forged}))
+    assert (found.verdict, found.passed) == ("could_not_run", ())
+    assert "wrote no report" in found.reason
+
+
 def test_node_s_own_runner_names_its_tests(checked):
     good = "const test = require('node:test');\nconst assert = require('assert');\n"
     good += "test('adds', () => assert.equal(1 + 1, 2));\ntest('outer', async (t) => {\n"

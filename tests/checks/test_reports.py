@@ -16,6 +16,7 @@ from binnacle.checks.line_reports import (
     parse_tap,
     parse_unittest,
 )
+from binnacle.checks.report_files import read_reports, remove_reports
 from binnacle.checks.report_options import ReportRequest, request_report
 from binnacle.checks.report_reader import MAX_REPORT_BYTES, read_report
 
@@ -197,6 +198,46 @@ def test_a_report_that_is_a_link_a_pipe_or_too_large_is_not_read(tmp_path):
     for name in ("link", "pipe", "folder", "large"):
         with pytest.raises(BadReport):
             read(tmp_path / name)
+
+
+def suite(*cases: str) -> str:
+    return f"<testsuite>{''.join(cases)}</testsuite>"
+
+
+GOOD, BAD = '<testcase classname="A" name="good"/>', '<testcase classname="A" name="bad"><failure/></testcase>'
+
+
+def test_reports_that_a_command_writes_itself_are_read_together(tmp_path):
+    results = tmp_path / "build" / "results" / "unit"
+    results.mkdir(parents=True)
+    (results / "one.xml").write_text(suite(GOOD))
+    (results / "two.xml").write_text(suite(BAD))
+    (tmp_path / "other.xml").write_text(suite('<testcase classname="B" name="other"/>'))
+    found = read_reports(str(tmp_path), "build/results/**/*.xml")
+    assert (found.passed, found.failed) == (("A::good",), ("A::bad",))
+    assert read_reports(str(tmp_path), "build/results") == found, "a folder means all files in it"
+    assert read_reports(str(tmp_path), "other.xml").passed == ("B::other",)
+    assert read_reports(str(tmp_path), "build/none.xml") is None
+    remove_reports(str(tmp_path), "build/**/*.xml")
+    assert read_reports(str(tmp_path), "build/**") is None
+    assert (tmp_path / "other.xml").exists()
+
+
+def test_reports_out_of_the_checkout_are_neither_read_nor_removed(tmp_path):
+    away, tree = tmp_path / "away", tmp_path / "tree"
+    away.mkdir()
+    (tree / "build").mkdir(parents=True)
+    (away / "a.xml").write_text(suite(GOOD))
+    os.symlink(away, tree / "results")
+    os.symlink(away, tree / "build" / "results")
+    os.symlink(away / "a.xml", tree / "link.xml")
+    for pattern in ("results/a.xml", "results/*.xml", "build/**/*.xml"):
+        assert read_reports(str(tree), pattern) is None
+        remove_reports(str(tree), pattern)
+    with pytest.raises(BadReport):
+        read_reports(str(tree), "link.xml")
+    remove_reports(str(tree), "link.xml")
+    assert (away / "a.xml").exists()
 
 
 @pytest.mark.parametrize("said", ["collected 0 items", "no tests to run", "No test files found, exiting", "1..0\n"])

@@ -14,6 +14,9 @@ checks:
     paths: [src/**, tests/**]
     tier: full
     needs: [make]
+    exclusive: port
+    memory: 2048
+    report: out/*.xml
   - name: lint
     command: ["sh", "-c", "ruff check . | tail -20"]
 """
@@ -67,6 +70,9 @@ def test_they_are_listed_with_all_that_they_say(bn, checks):
         "paths": ["src/**", "tests/**"],
         "tier": "full",
         "needs": ["make"],
+        "exclusive": "port",
+        "memory": 2048,
+        "report": "out/*.xml",
     }
     assert (second["command"], second["tier"], second["timeout"]) == ("sh -c 'ruff check . | tail -20'", "fast", 600)
 
@@ -84,6 +90,9 @@ def test_only_a_person_trusts_one_and_sees_what_it_is(bn, checks):
         "timeout: 120 s",
         "paths: 'src/**' 'tests/**'",
         "tier: full",
+        "exclusive: port",
+        "memory: 2048 MiB",
+        "report: out/*.xml",
     ):
         assert told in shown["content"]
     assert bn("trust", "check:tests", "--yes")["trusted"] == ["check:tests"]
@@ -103,6 +112,9 @@ def test_only_a_person_trusts_one_and_sees_what_it_is(bn, checks):
         ("[src/**, tests/**]", "['src/** tests/**']"),
         ("tier: full", "tier: fast"),
         ("[make]", "[gmake]"),
+        ("port", "socket"),
+        ("2048", "4096"),
+        ("out/*.xml", "forged/*.xml"),
     ],
 )
 def test_one_that_changes_in_any_way_is_not_trusted_any_more(bn, checks, old, new):
@@ -130,6 +142,7 @@ def test_one_that_changes_in_any_way_is_not_trusted_any_more(bn, checks, old, ne
         ("checks:\n  - name: a\n    command: x\n    timeout: 0\n", 4, "timeout", ""),
         ("checks:\n  - name: a\n    command: x\n    paths: [../y]\n", 4, "'../y'", "top of the repository"),
         ("checks:\n  - name: a\n    command: x\n    paths: [/y]\n", 4, "'/y'", "top of the repository"),
+        ("checks:\n  - name: a\n    command: x\n    report: ../y\n", 4, "'../y'", "top of the repository"),
         ("checks:\n  - name: a\n    command: x\n    needs: [/bin/y]\n", 4, "'/bin/y'", "without a path"),
         ("checks:\n  - name: a\n    command: x\n  - name: a\n    command: y\n", 4, "two checks called 'a'", "rename"),
         ("checks: [\n", 2, "not YAML", "indentation"),

@@ -28,16 +28,24 @@ class ReportRequest(Struct, frozen=True, kw_only=True):
     file: str = ""
     """Where the report is written; empty if it is what the runner prints."""
 
+    written: str = ""
+    """A pattern of the files that the command writes itself, where its check says so and its runner is not known."""
+
     takes_canary: bool = False
     """Whether it is pytest, which takes a plugin."""
 
 
-def request_report(words: Sequence[str], *, file: str, plugin: str = "", plugin_folder: str = "") -> ReportRequest:
-    """A check's words with the options for a report in `file`, and for `plugin` where pytest runs."""
+def request_report(
+    words: Sequence[str], *, file: str, plugin: str = "", plugin_folder: str = "", written: str = ""
+) -> ReportRequest:
+    """A check's words with the options for a report in `file`, and for `plugin` where pytest runs.
+
+    `written` is a pattern of the reports that the command writes itself.
+    """
     given = tuple(words)
     at = _find_program(given)
     if at is None:
-        return ReportRequest(words=given)
+        return ReportRequest(words=given, format="junit" if written else None, written=written)
     match os.path.basename(given[at]):
         case "pytest" | "py.test":
             options = (f"--junit-xml={file}", "--maxfail=0", *(("-p", plugin) if plugin else ()))

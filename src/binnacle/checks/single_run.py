@@ -17,6 +17,7 @@ from binnacle.checks.check_subject import CheckSubject
 from binnacle.checks.checkout_watch import describe_changed, watch_checkout
 from binnacle.checks.clean_checkout import CheckRoom
 from binnacle.checks.prepared_rooms import ChangeRoom, PreparedRooms
+from binnacle.checks.report_files import remove_reports
 from binnacle.checks.report_options import request_report
 from binnacle.checks.run_observation import observe_run
 from binnacle.processes.keeper import Keeper
@@ -76,7 +77,11 @@ class SingleRuns:
         env = subject.environment.variables_in(room)
         canary = write_canary(room.outside, repo=self._repo, tree=room.tree)
         file = os.path.join(room.outside, f"{secrets.token_hex(8)}.report")
-        request = request_report(check.words, file=file, plugin=canary.plugin, plugin_folder=canary.folder)
+        request = request_report(
+            check.words, file=file, plugin=canary.plugin, plugin_folder=canary.folder, written=check.report
+        )
+        if request.written:
+            await asyncio.to_thread(remove_reports, room.tree, request.written)
         if request.takes_canary:
             env["PYTHONPATH"] = canary.folder
             log.hide_lines((*canary.files, file))

@@ -13,6 +13,7 @@ checks:
     needs: [node]               # programs without which it cannot run
     exclusive: database         # never at once with other checks that have the same word here
     memory: 2048                # MiB for each of its processes
+    report: build/test-results/**/*.xml   # JUnit XML that the command writes
 protect:                        # what follows if a change touches what judges it
   test_removed: refuse          # allow, ask (a person), refuse
 review:                         # who looks at changes before their tasks are done
@@ -27,6 +28,7 @@ review:                         # who looks at changes before their tasks are do
 import os
 import re
 import shlex
+from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
@@ -63,6 +65,7 @@ class _CheckEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     needs: list[str] = []
     exclusive: str = ""
     memory: Annotated[int, Meta(ge=0, le=1 << 22)] = 0
+    report: str = ""
 
 
 class _CheckFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,12 +143,7 @@ def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
     if not _NAME.fullmatch(entry.name):
         hint = "letters, digits, -, _ and ., 64 at most"
         raise ConfigError(f"{place('name')}: not a name for a check: {entry.name!r}", hint=hint)
-    for path in entry.paths:
-        _check_path(path, place("paths"))
-    for path in entry.cache:
-        _check_lock_file(path, place("cache"))
-    if entry.cache and not entry.setup:
-        raise ConfigError(f"{place('cache')}: there is no setup whose result could be kept", hint="add: setup")
+    _check_paths(entry, place)
     for program in entry.needs:
         if not _PROGRAM.fullmatch(program):
             hint = "name it as it is started, without a path"
@@ -166,6 +164,7 @@ def _read(entry: _CheckEntry, lines: YamlLines, index: int) -> Check:
         needs=tuple(entry.needs),
         exclusive=entry.exclusive,
         memory=entry.memory,
+        report=entry.report,
         place=lines.at("checks", index),
     )
     return msgspec.structs.replace(check, definition_hash=_hash_definition(check))
@@ -177,7 +176,8 @@ def _hash_definition(check: Check) -> str:
 
     parts = (check.words, check.setup, check.timeout, check.paths, check.needs, check.exclusive, check.memory)
     kept = (check.cache,) if check.cache else ()
-    return sha256(msgspec.json.encode((*parts, *kept))).hexdigest()
+    reported = ({"report": check.report},) if check.report else ()
+    return sha256(msgspec.json.encode((*parts, *kept, *reported))).hexdigest()
 
 
 def _read_command(given: str | list[str], place: str) -> tuple[str, tuple[str, ...]]:
@@ -187,6 +187,17 @@ def _read_command(given: str | list[str], place: str) -> tuple[str, tuple[str, .
         hint = "put longer ones into a script of the repository"
         raise ConfigError(f"{place}: a command is one line of printable characters: {text!r}", hint=hint)
     return text, command_words(given, place)
+
+
+def _check_paths(entry: _CheckEntry, place: Callable[[str], str]) -> None:
+    for path in entry.paths:
+        _check_path(path, place("paths"))
+    if entry.report:
+        _check_path(entry.report, place("report"))
+    for path in entry.cache:
+        _check_lock_file(path, place("cache"))
+    if entry.cache and not entry.setup:
+        raise ConfigError(f"{place('cache')}: there is no setup whose result could be kept", hint="add: setup")
 
 
 def _check_path(path: str, place: str) -> None:
@@ -252,6 +263,7 @@ def trust_item_of(check: Check) -> TrustItem:
         "needs": shlex.join(check.needs),
         "exclusive": check.exclusive,
         "memory": f"{check.memory} MiB" if check.memory else "",
+        "report": check.report,
     }
     content = "\n".join([check.command, *(f"{key}: {value}" for key, value in about.items() if value)])
     does = f"decide when work is done, and let agents of runs run {check.command} without asking"

@@ -42,6 +42,9 @@ class Check(Struct, frozen=True, kw_only=True):
     exclusive: str = ""
     """Checks with the same word here never run at once on a machine; empty if it can run beside all others."""
 
+    report: str = ""
+    """A pattern of the files with JUnit XML that the command writes into the checkout; empty if it writes none."""
+
     memory: int = 0
     """MiB that each of its processes may have; 0 for most of what the machine has."""
 

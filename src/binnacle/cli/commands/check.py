@@ -24,6 +24,9 @@ class ListedCheck(CommandAnswer):
     paths: list[str]
     tier: str
     needs: list[str]
+    exclusive: str
+    memory: int
+    report: str
     place: str
 
 
@@ -76,6 +79,9 @@ def list_checks(context: Context, args: Namespace) -> CheckListAnswer:  # noqa: 
             paths=list(one.paths),
             tier=one.tier,
             needs=list(one.needs),
+            exclusive=one.exclusive,
+            memory=one.memory,
+            report=one.report,
             place=one.place,
         )
         for one in file.checks
