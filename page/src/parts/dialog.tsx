@@ -46,8 +46,11 @@ export function Dialog({ title, onClose, children, footer, width = "narrow", cla
 /** Gives the focus back to what had it, or to the content if that is gone. */
 export function giveFocusTo(opener: Element | null): void {
   const isThere = opener instanceof HTMLElement && opener !== document.body && opener.isConnected;
-  (isThere ? opener : document.getElementById("content"))?.focus();
+  (isThere ? opener : findContent())?.focus();
 }
+
+/** What the view of the address is in, which can have the focus. */
+export const findContent = (): HTMLElement | null => document.getElementById("content");
 
 export interface ConfirmDialogProps {
   /** The question, such as `Delete the task?` */

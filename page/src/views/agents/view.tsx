@@ -4,8 +4,9 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AgentsPage, SessionRecord, WorkingAgent } from "../../api/types";
 import { Age } from "../../parts/age";
 import { Badge } from "../../parts/badge";
-import { ConfirmDialog } from "../../parts/dialog";
+import { ConfirmDialog, findContent } from "../../parts/dialog";
 import { IdLink } from "../../parts/id_text";
+import { useKeptFocus } from "../../parts/kept_focus";
 import { EmptyView, ErrorNote, LoadingNote } from "../../parts/notes";
 import { Table } from "../../parts/table";
 import { useAddress } from "../../router";
@@ -28,6 +29,7 @@ export default function AgentsView(): JSX.Element {
   const isReadonly = useIsReadonly();
   const stale = answer?.agents.filter((one) => one.agent.status === "stale") ?? [];
   usePolling(reload, REFRESH_MS, true);
+  useKeptFocus(findContent);
   const commands = [
     ...(answer?.agents ?? []).map((one) => ({ title: `End ${one.agent.name}`, group: "Agents", run: () => setEnding(one) })),
     ...(stale.length ? [{ title: "Remove stale agents", group: "Agents", run: () => setReaping(true) }] : []),

@@ -3,6 +3,8 @@ import type { ComponentChildren, JSX } from "preact";
 import type { UpstreamPage } from "../../api/types";
 import { Age } from "../../parts/age";
 import { CodeText } from "../../parts/code_text";
+import { findContent } from "../../parts/dialog";
+import { useKeptFocus } from "../../parts/kept_focus";
 import { ErrorNote, LoadingNote } from "../../parts/notes";
 import { Table } from "../../parts/table";
 import { formatAddress } from "../../router";
@@ -17,6 +19,7 @@ const REFRESH_MS = 4_000;
 
 export function UpstreamDetail({ name }: { name: string }): JSX.Element {
   const { answer, error, reload } = useRead("upstream", { name }, { on: ["trust", "discipline"] });
+  useKeptFocus(findContent);
   usePolling(reload, REFRESH_MS, answer?.entry.state_from === "live" || (answer?.entry.is_testing ?? false));
   return (
     <>
