@@ -19,11 +19,15 @@ def repo(bn):
 @pytest.fixture
 def checked(bn, repo):
     """A project with a trusted check, which its tasks need."""
+    trust(bn)
+    return bn
+
+
+def trust(bn) -> None:
     folder = Path(bn.repo, ".binnacle")
     folder.mkdir(exist_ok=True)
     (folder / "checks.yaml").write_text(CHECKS)
     bn("trust", "check", "--yes")
-    return bn
 
 
 def begin(bn) -> str:
@@ -214,3 +218,17 @@ def test_the_overview_the_feature_and_the_log_say_what_is_proven(checked, repo):
     assert f'saw the check tests pass at {commit[:8]} for {task} "the work"' in log
     assert f'finished {task} "the work" (checked at {commit[:8]}): built' in log
     assert f'waived the checks of {other} "the work": no display here' in log
+
+
+def test_what_is_only_said_is_listed_by_itself(bn, repo):
+    said = bn.add("an old task")
+    bn("task", "done", said)
+    assert bn("status")["only_said"] == [], "nothing is proven in this project"
+    trust(bn)
+    waived = begin(bn)
+    bn("task", "done", waived, "--waive", "no display here")
+    (only,) = bn("status")["only_said"]
+    assert (only["id"], only["level"]) == (said, "said")
+    assert "Done, but not proven" in bn.human("status")
+    levels = [bn("task", "list", *words)["tasks"] for words in (("--level", "said"), ("--level", "waived"), ())]
+    assert [[one["id"] for one in some] for some in levels] == [[said], [waived], []]

@@ -21,6 +21,7 @@ from binnacle.store.task_titles import TitleTwin, WantedTitle, check_title, find
 from binnacle.store.transaction import Reader, Writer, stamp
 from binnacle.work import steps
 from binnacle.work.actor import Actor
+from binnacle.work.evidence import EvidenceLevel
 from binnacle.work.ids import TaskId, near_misses, parse_task_id
 from binnacle.work.status import Kind, Status, is_closed, parse_status
 from binnacle.work.task import Dependency, NewTask, Task, find_changes, find_held, validate
@@ -55,6 +56,9 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
     selected: tuple[str, ...] = ()
     """Only these tasks and their parts."""
 
+    levels: tuple[EvidenceLevel, ...] = ()
+    """Only tasks that are done, as far as this is known of them."""
+
     closed_too: bool = False
 
     def where(self) -> tuple[str, list[Any]]:
@@ -64,12 +68,15 @@ class TaskFilter(Struct, frozen=True, kw_only=True):
         if self.status:
             parts.append(f"status in {placeholders(self.status)}")
             values += self.status
-        elif not self.closed_too:
+        elif not self.closed_too and not self.levels:
             parts.append("status not in ('done', 'cancelled')")
         for name in ("feature", "discipline", "kind", "priority", "parent", "claimed_by"):
             if (value := getattr(self, name)) is not None:
                 parts.append(f"{name} = ?")
                 values.append(value)
+        if self.levels:
+            parts.append(f"evidence_level in {placeholders(self.levels)}")
+            values += self.levels
         if self.selected:
             several = placeholders(self.selected)
             parts.append(f"(id in {several} or parent in {several})")

@@ -30,6 +30,8 @@ LEVEL_WORDS: dict[EvidenceLevel, str] = {
 PROVEN: tuple[EvidenceLevel, ...] = ("checked", "merged", "waived", "accepted")
 """Levels that are more than words."""
 
+UNPROVEN_LEVELS: tuple[EvidenceLevel, ...] = ("said", "observed")
+
 EVIDENCE_PREFIX = "bne-"
 SHORT_COMMIT_CHARACTERS = 8
 

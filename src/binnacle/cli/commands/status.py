@@ -9,6 +9,7 @@ from binnacle.store import attention, questions, runs, tasks
 from binnacle.store.tasks import TaskFilter
 from binnacle.store.transaction import Reader
 from binnacle.store.views.overview import ProjectOverview, ProjectStats, load_overview, load_stats
+from binnacle.work.evidence import UNPROVEN_LEVELS
 from binnacle.work.report import Question
 from binnacle.work.run import Attention
 from binnacle.work.task import Brief, brief
@@ -60,6 +61,8 @@ class StatusAnswer(CommandAnswer):
     in_progress: list[Brief]
     ready: list[Brief]
     blocked: list[Brief]
+    only_said: list[Brief]
+    """What is done and not proven, in a project that proves work."""
 
 
 def _show_status(answer: StatusAnswer, screen: Screen) -> None:
@@ -85,12 +88,19 @@ def _show_status(answer: StatusAnswer, screen: Screen) -> None:
     if done:
         mark, style = ("✓", "green") if counts.proof.is_proven else ("◇", "yellow")
         screen.line(f"{screen.styled(mark, style)} {counts.proof.describe()}")
-    parts = (("In progress", answer.in_progress), ("Ready", answer.ready), ("Blocked", answer.blocked))
+    parts = (
+        ("In progress", answer.in_progress),
+        ("Ready", answer.ready),
+        ("Blocked", answer.blocked),
+        ("Done, but not proven", answer.only_said),
+    )
     for title, some in parts:
         if some:
             screen.line()
             screen.heading(title)
             task_table(some, len(some), screen, empty="")
+    if len(answer.only_said) < counts.proof.unproven and answer.only_said:
+        screen.line("see all of these: bn task list --level said --level observed")
 
 
 def _show_question(question: OpenQuestion, screen: Screen) -> None:
@@ -209,6 +219,9 @@ def status(context: Context, args: Namespace) -> StatusAnswer:  # noqa: ARG001
         asked, _ = questions.list_questions(tx, limit=MAX_SHOWN_TASKS)
         others = [one for one in attention.list_open(tx) if one.question is None][:MAX_SHOWN_TASKS]
         ends = runs.find_ends(tx, [one.run for one in others if one.run])
+        said = TaskFilter(levels=UNPROVEN_LEVELS)
+        proves = counts.proof.unproven and counts.proof.done > counts.proof.unproven
+        only_said, _ = tasks.list_tasks(tx, said, limit=MAX_SHOWN_TASKS) if proves else ([], 0)
         reviews = _find_reviews(tx) if counts.by_status.get("in_review") else []
     project = context.project
     return StatusAnswer(
@@ -221,6 +234,7 @@ def status(context: Context, args: Namespace) -> StatusAnswer:  # noqa: ARG001
         in_progress=[brief(task) for task in working],
         ready=[brief(task) for task in ready],
         blocked=[brief(task) for task in blocked],
+        only_said=[brief(task) for task in only_said],
     )
 
 

@@ -27,6 +27,7 @@ from binnacle.cli.task_batch import (
 from binnacle.errors import InvalidInput, UsageError
 from binnacle.store import comments, queue, task_moves, tasks
 from binnacle.store.transaction import Writer
+from binnacle.work.evidence import LEVEL_WORDS
 from binnacle.work.journal import Comment
 from binnacle.work.status import Provenance, parse_kind, parse_priority, parse_status
 from binnacle.work.task import Brief, NewTask, brief
@@ -272,6 +273,12 @@ def _within_plan(context: Context, draft: NewTask) -> NewTask:
     arg("--parent", metavar="ID", completes="task", help="only parts of this task"),
     arg("--mine", action="store_true", help="only what you hold"),
     arg("--all", action="store_true", help="the closed ones too"),
+    arg(
+        "--level",
+        action="append",
+        choices=tuple(filter(None, LEVEL_WORDS)),
+        help="only what is done, and how that is known; may be repeated",
+    ),
     limit_arg(100),
     OFFSET,
     view=_show_list,
@@ -286,6 +293,7 @@ def list_tasks(context: Context, args: Namespace) -> TaskPageAnswer:
             status=tuple(parse_status(word) for word in args.status or ()),
             parent=tasks.resolve(tx, args.parent) if args.parent else None,
             claimed_by=mine,
+            levels=tuple(args.level or ()),
             closed_too=args.all,
         )
         page, total = tasks.list_tasks(tx, which, limit=args.limit, offset=args.offset)
