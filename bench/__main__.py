@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import closing
 
-from bench import commands, debug, evidence, gateway, machine, page, report, server, store, trackers
+from bench import board_page, commands, debug, evidence, gateway, machine, page, report, server, store, trackers
 from bench.measure import Failed
 from bench.plan import Plan
 
@@ -20,12 +20,13 @@ GROUPS = {
     "debug": debug.measure,
     "evidence": evidence.measure,
     "peers": trackers.measure,
+    "page": board_page.measure,
     "store": store.measure,
     "cli": commands.measure_cli,
 }
 """In the order in which they are measured. A machine that is too busy for all of them leaves the last ones out."""
 
-WITH_PEERS = {"server", "gateway", "debug", "peers"}
+WITH_PEERS = {"server", "gateway", "debug", "peers", "page"}
 """Groups that fetch other people's programs."""
 
 

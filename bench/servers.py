@@ -2,13 +2,15 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO
+from typing import IO, NamedTuple
 
 from bench.clients import Client, HttpClient, LineClient, greet
 from bench.measure import Command, Failed, run, undisturbed
@@ -20,9 +22,26 @@ PATIENCE = 10.0
 class Served:
     """A server that runs, and a client of it that has greeted."""
 
-    def __init__(self, client: Client, pid: int) -> None:
+    def __init__(self, client: Client, pid: int, *, page: str = "") -> None:
         self.client = client
         self.pid = pid
+        self.page = page
+        """A link to the page for people, if it serves one."""
+
+
+class Website(NamedTuple):
+    """A server that a browser opens."""
+
+    url: str
+    """The address that it has printed."""
+
+    pid: int
+
+
+START_SECONDS = 60.0
+"""The longest wait for a website to say where it is."""
+
+_URL = re.compile(rb"http://127\.0\.0\.1[^\s\"]*")
 
 
 @contextmanager
@@ -41,16 +60,40 @@ def on_http(command: Command) -> Iterator[Served]:
         process = stack.enter_context(_process(command, lambda process: process.terminate()))
         line = _pipe(process.stdout).readline()
         try:
-            url = json.loads(line)["url"]
+            printed = json.loads(line)
+            url = printed["url"]
         except (ValueError, LookupError, TypeError) as error:
             raise Failed(f"not an address: {line[:200]!r}") from error
         client = stack.enter_context(HttpClient(url))
         greet(client)
-        yield Served(client, process.pid)
+        yield Served(client, process.pid, page=printed.get("page", ""))
 
 
 @contextmanager
-def _process(command: Command, stop: Callable[[subprocess.Popen[bytes]], object]) -> Iterator[subprocess.Popen[bytes]]:
+def website(command: Command) -> Iterator[Website]:
+    """A server that prints its address among other things. Leaving asks it to stop and waits for its end."""
+    with (
+        tempfile.TemporaryFile() as output,
+        _process(command, lambda process: process.terminate(), output=output.fileno()) as process,
+    ):
+        yield Website(_printed_url(process, output), process.pid)
+
+
+def _printed_url(process: subprocess.Popen[bytes], output: IO[bytes]) -> str:
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        said = os.pread(output.fileno(), 1 << 16, 0)
+        # The end of the line: until then more of the address may follow.
+        if (found := _URL.search(said)) and b"\n" in said[found.start() :]:
+            return found[0].decode()
+        time.sleep(0.005)
+    raise Failed(f"no address within {START_SECONDS:g} s: {os.pread(output.fileno(), 400, 0)!r}")
+
+
+@contextmanager
+def _process(
+    command: Command, stop: Callable[[subprocess.Popen[bytes]], object], *, output: int = subprocess.PIPE
+) -> Iterator[subprocess.Popen[bytes]]:
     """A program in a group of its own, and why it failed if it did."""
     pipe = subprocess.PIPE
     with tempfile.TemporaryFile() as complaint:
@@ -62,7 +105,7 @@ def _process(command: Command, stop: Callable[[subprocess.Popen[bytes]], object]
                     env=command.env,
                     cwd=command.cwd,
                     stdin=pipe,
-                    stdout=pipe,
+                    stdout=output,
                     stderr=complaint,
                     start_new_session=True,
                 )
@@ -88,7 +131,8 @@ def _end(process: subprocess.Popen[bytes], stop: Callable[[subprocess.Popen[byte
         process.wait(PATIENCE)
     for end in (process.stdin, process.stdout):
         with suppress(OSError):
-            _pipe(end).close()
+            if end is not None:
+                end.close()
 
 
 def _pipe(end: IO[bytes] | None) -> IO[bytes]:

@@ -45,8 +45,8 @@ def measure(plan: Plan) -> Generator[Result]:
     bn, offline = project(plan, size), _offline()
     trackers = {
         "bn": bn._replace(argv=(*offline, *bn.argv)),
-        "Backlog.md": Command((*offline, _program("backlog")), _environment(plan), _backlog(plan, size)),
-        "Task Master": Command((*offline, _program("task-master")), _environment(plan), _task_master(plan, size)),
+        "Backlog.md": Command((*offline, _program("backlog")), clean_environment(plan), backlog_repository(plan, size)),
+        "Task Master": Command((*offline, _program("task-master")), clean_environment(plan), _task_master(plan, size)),
     }
     for (name, tracker), words in zip(trackers.items(), JOBS["list all"], strict=True):
         # One that overlooks the tasks written for it would win every round.
@@ -63,17 +63,17 @@ def measure(plan: Plan) -> Generator[Result]:
             yield timed("peers", f"{job}, {count(size)}, {name}", values, reference, of="bn")
 
 
-def _backlog(plan: Plan, size: int) -> str:
+def backlog_repository(plan: Plan, size: int) -> str:
     """A repository of Backlog.md: a file for each task."""
-    repo = _repository(plan, "backlog")
-    _write(
+    repo = new_repository(plan, f"backlog-{size}")
+    write_file(
         f"{repo}/backlog/config.yml",
         'project_name: "bench"\ndefault_status: "To Do"\nstatuses: ["To Do", "In Progress", "Done"]\nlabels: []\n'
         'date_format: yyyy-mm-dd\nremote_operations: false\nauto_commit: false\ntask_prefix: "task"\n',
     )
     for item in items(size):
         waits = f"\n  - TASK-{item.waits_for}" if item.waits_for else " []"
-        _write(
+        write_file(
             f"{repo}/backlog/tasks/task-{item.number} - {item.title.replace(' ', '-')}.md",
             f"---\nid: TASK-{item.number}\ntitle: {item.title}\nstatus: {'Done' if item.is_done else 'To Do'}\n"
             f"assignee: []\ncreated_date: '2026-01-01 10:00'\nlabels: []\ndependencies:{waits}\n"
@@ -85,11 +85,11 @@ def _backlog(plan: Plan, size: int) -> str:
 
 def _task_master(plan: Plan, size: int) -> str:
     """A repository of Task Master: one file with all tasks."""
-    repo = _repository(plan, "task-master")
+    repo = new_repository(plan, "task-master")
     kept = {"master": {"tasks": [_entry(item) for item in items(size)], "metadata": {}}}
-    _write(f"{repo}/.taskmaster/tasks/tasks.json", json.dumps(kept, indent=2))
-    _write(f"{repo}/.taskmaster/state.json", '{"currentTag": "master", "migrationNoticeShown": true}')
-    _write(f"{repo}/.taskmaster/config.json", '{"global": {"projectName": "bench", "anonymousTelemetry": false}}')
+    write_file(f"{repo}/.taskmaster/tasks/tasks.json", json.dumps(kept, indent=2))
+    write_file(f"{repo}/.taskmaster/state.json", '{"currentTag": "master", "migrationNoticeShown": true}')
+    write_file(f"{repo}/.taskmaster/config.json", '{"global": {"projectName": "bench", "anonymousTelemetry": false}}')
     return repo
 
 
@@ -107,19 +107,19 @@ def _entry(item: Item) -> dict[str, object]:
     }
 
 
-def _repository(plan: Plan, name: str) -> str:
+def new_repository(plan: Plan, name: str) -> str:
     repo = os.path.join(plan.folder, name)
     run(["git", "init", "--quiet", repo])
     return repo
 
 
-def _write(path: str, text: str) -> None:
+def write_file(path: str, text: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
-def _environment(plan: Plan) -> dict[str, str]:
+def clean_environment(plan: Plan) -> dict[str, str]:
     """No keys, no settings, and a proxy that is not there."""
     given = {"PATH": os.environ["PATH"], "HOME": os.path.join(plan.folder, "home"), "LANG": "C.UTF-8", "CI": "1"}
     nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
