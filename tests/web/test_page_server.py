@@ -1,6 +1,8 @@
 """The server of the page as a browser meets it: who may call what, and what it answers to the rest."""
 
 import socket
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -237,10 +239,38 @@ class TestWhoActs:
         with served.stranger() as person:
             assert person.get(served.link).status_code == 200, "the agent did not use up the link"
 
+    @pytest.mark.linux_only("elsewhere a process has the name of its program")
+    def test_no_name_makes_a_person_of_an_agent(self, served, tmp_path):
+        with served.acting() as person:
+            (name,), (value,) = person.cookies.keys(), person.cookies.values()
+        call = ("POST", f"/api/{served.project}/{ACTION}", {"cookie": f"{name}={value}", "origin": served.base, **PLAN})
+        for editor in ("tmux", "code", "sshd"):
+            ((status, body),) = as_agent(served, tmp_path, [call], name=editor)
+            assert (status, "CLAUDECODE is set" in body) == (403, True), editor
+
+    @pytest.mark.linux_only("elsewhere nothing says that the other end of a connection is closed")
+    def test_an_agent_that_does_not_wait_for_the_answer_does_not_act(self, served, repo, tmp_path):
+        with served.acting() as person:
+            (name,), (value,) = person.cookies.keys(), person.cookies.values()
+            head = [
+                f"POST /api/{served.project}/add_task HTTP/1.1",
+                *(f"{key}: {said}" for key, said in PLAN.items()),
+                *(f"host: 127.0.0.1:{served.port}", f"origin: {served.base}", f"cookie: {name}={value}"),
+            ]
+            for number in range(30):
+                body = f'{{"title": "Take over {number}"}}'
+                request = "\r\n".join([*head, f"content-length: {len(body)}", "", body])
+                end_at_once(served, tmp_path, request)
+            assert person.post(f"/api/{served.project}/add_task", content='{"title": "Sell hats"}').status_code == 200
+        assert [task["title"] for task in bn(repo, "task", "list")["tasks"]] == ["Sell hats"]
+
 
 ASKING = """
 import http.client, json, sys
-port, calls = json.loads(sys.argv[1])
+from binnacle.processes.linux import set_process_name
+port, name, calls = json.loads(sys.argv[1])
+if name:
+    set_process_name(name)
 found = []
 for method, path, headers in calls:
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
@@ -251,13 +281,23 @@ print(json.dumps(found))
 """
 
 
-def as_agent(served: ServedGui, folder, calls: list) -> list:
-    """What the process of an agent is answered."""
-    import subprocess
-    import sys
+ENDING = """
+import os, socket, sys
+socket.create_connection(("127.0.0.1", int(sys.argv[1]))).sendall(sys.argv[2].encode())
+os._exit(0)
+"""
 
+
+def end_at_once(served: ServedGui, folder, request: str) -> None:
+    """Lets the process of an agent send a request, and end before it is answered."""
+    command = [sys.executable, "-c", ENDING, str(served.port), request]
+    subprocess.run(command, env={**served.env, "CLAUDECODE": "1"}, cwd=folder, timeout=60, check=True)
+
+
+def as_agent(served: ServedGui, folder, calls: list, *, name: str = "") -> list:
+    """What the process of an agent is answered, which gives itself a name if there is one."""
     paths = [(method, path.removeprefix(served.base), headers) for method, path, headers in calls]
-    command = [sys.executable, "-c", ASKING, msgspec.json.encode([served.port, paths]).decode()]
+    command = [sys.executable, "-c", ASKING, msgspec.json.encode([served.port, name, paths]).decode()]
     env = {**served.env, "CLAUDECODE": "1"}
     done = subprocess.run(command, env=env, cwd=folder, capture_output=True, timeout=60, check=True)
     return msgspec.json.decode(done.stdout)

@@ -154,24 +154,29 @@ class ServedConnection(asyncio.Protocol):
 
         self._drained = 0
         self._lingering: asyncio.TimerHandle | None = None
-        self.client: Process | None = None
-        self._is_client_known = False
+        self.peer: Process | None = None
+        self._is_peer_known = False
 
     @property
     def unread(self) -> int:
         return int(self._transport.get_write_buffer_size())
 
-    def find_client(self) -> Process | None:
+    def find_peer(self) -> Process | None:
         """The process at the other end. Looked up once, because that takes milliseconds."""
-        if not self._is_client_known:
+        if not self._is_peer_known:
             from binnacle.lifecycle.loopback_peer import PeerAddress, find_peer
 
             peer, own = (self._transport.get_extra_info(name) for name in ("peername", "sockname"))
-            likely = {one.client.pid for one in self._connections if one.client is not None}
-            found = find_peer(PeerAddress(*peer[:2]), PeerAddress(*own[:2]), likely=likely) if peer and own else None
-            self.client = None if found is not None and is_terminal_or_editor(found) else found
-            self._is_client_known = True
-        return self.client
+            likely = {one.peer.pid for one in self._connections if one.peer is not None}
+            if peer and own:
+                self.peer = find_peer(PeerAddress(*peer[:2]), PeerAddress(*own[:2]), likely=likely)
+            self._is_peer_known = True
+        return self.peer
+
+    def find_client(self) -> Process | None:
+        """The same, unless people start their own programs from it."""
+        peer = self.find_peer()
+        return None if peer is not None and is_terminal_or_editor(peer) else peer
 
     def find_user(self) -> int | None:
         """The user of the process at the other end."""

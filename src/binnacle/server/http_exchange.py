@@ -38,8 +38,11 @@ class AnswerSink(Protocol):
 
     def write(self, data: bytes) -> None: ...
 
-    def find_client(self) -> Process | None:
+    def find_peer(self) -> Process | None:
         """The process at the other end, if it is on this machine and can be found."""
+
+    def find_client(self) -> Process | None:
+        """The same, if it is not a terminal or an editor by its name: they identify no agent."""
 
     def find_user(self) -> int | None:
         """The user of that process, if the system says it."""
@@ -88,8 +91,12 @@ class HttpExchange:
         self._is_streaming = False
         self._spoke_at = time.monotonic()
 
+    def find_peer(self) -> Process | None:
+        """The process that sent the request, if it is on this machine and can be found, whatever its name."""
+        return self._wire.find_peer()
+
     def find_client(self) -> Process | None:
-        """The process that sent the request, if it is on this machine and can be found. None behind a proxy."""
+        """The client that sent the request, if it can be found. None behind a proxy, and for terminals and editors."""
         if any(name in self.headers for name in PROXY_HEADERS):
             return None
         return self._wire.find_client()

@@ -20,7 +20,8 @@ from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from binnacle.errors import BinnacleError, NotFound, PersonNeeded, Refused
-from binnacle.lifecycle.process import Process
+from binnacle.lifecycle.process import Process, is_alive
+from binnacle.processes.linux import HAS_PROC
 from binnacle.server.http_exchange import PROXY_HEADERS, HttpExchange, HttpReply
 from binnacle.web.endpoint_calls import call_endpoint, parse_body, parse_query, reply_to_error, reply_with
 from binnacle.web.endpoints import PageEndpoint, load_all
@@ -55,6 +56,7 @@ SECURITY_HEADERS = (
 PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9._~%-][A-Za-z0-9._~%/-]*)?")
 """Addresses that a link may lead to: none that a browser could take for another host."""
 
+GONE = "the program that asked has gone"
 KEY = re.compile(r"(?:^|&)key=([A-Za-z0-9_-]+)")
 READING = ("GET", "HEAD")
 API = "/api/"
@@ -207,17 +209,21 @@ class PageServer:
 
     async def _find_agent(self, exchange: HttpExchange) -> str:
         """Why the client must be an agent; empty if nothing says so."""
-        client = exchange.find_client()
-        if client is None or client.pid == os.getpid():
+        peer = exchange.find_peer()
+        if peer is None:
+            return _doubt_hidden(exchange)
+        if peer.pid == os.getpid():
             return ""
-        if client not in self._agents:
+        if peer not in self._agents:
             from binnacle.lifecycle.agent_detection import find_agent_in
 
-            found = await asyncio.to_thread(find_agent_in, client)
+            found = await asyncio.to_thread(find_agent_in, peer)
+            if found is None and not is_alive(peer.pid, peer.started):
+                return GONE  # of a process that has ended nothing is known
             if len(self._agents) >= MAX_CALLS:
                 self._agents.clear()
-            self._agents[client] = found.reason if found else ""
-        return self._agents[client]
+            self._agents[peer] = found.reason if found else ""
+        return self._agents[peer]
 
     def _begin(self, exchange: HttpExchange, work: Coroutine[Any, Any, HttpReply]) -> None:
         """Answers with the result of `work`. If the client goes away, it is cancelled."""
@@ -260,6 +266,18 @@ class PageServer:
 
 def _error(status: int, message: str, *, hint: str) -> HttpReply:
     return reply_to_error(Refused(message, hint=hint), status)
+
+
+def _doubt_hidden(exchange: HttpExchange) -> str:
+    """Why a client whose process the system does not show may change nothing; empty if it may.
+
+    Where the system shows sockets, it has one of the same user if the client is still there: one that has sent its
+    request and gone waits for no answer, and nobody can say any more what it was.
+    """
+    user = exchange.find_user() if HAS_PROC else os.geteuid()
+    if user is None:
+        return GONE
+    return "" if user == os.geteuid() else "the program that asked is another user's"
 
 
 def _find_key(query: str) -> str:
