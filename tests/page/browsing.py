@@ -126,7 +126,7 @@ class Visit:
         """Ends the browser's session, and fails if something went wrong in it."""
         self.context.close()
         left = [fault for fault in self.faults if not any(part in fault for part in self.expected_faults)]
-        assert left == []
+        assert left == [], left
 
 
 @cache
