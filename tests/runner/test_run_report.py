@@ -161,6 +161,22 @@ def test_a_report_says_how_well_it_is_known_what_is_done(shared_play):
     assert found["checks"][0]["verdict"] == "fail (exit code 1)"
 
 
+def test_a_report_says_what_an_agent_tested_by_itself_where_nothing_else_shows_the_work(play):
+    play.add(NewTask(title="the work"))
+    script = """
+agent.write("work.txt", "good\\n")
+agent.tool("Shell", given={"command": "pytest -q"}, rawOutput={"exit_code": 0})
+agent.done()
+"""
+    assert play.run(script, name="words", has_worktree=True).why == "unproven"
+    text = report(play, "words")
+    assert "1 done: 1 only observed" in text
+    assert "### Only observed" in text
+    assert "  - `pytest -q` ended with 0" in text
+    assert "Only said" not in text
+    assert "pytest -q ended with 0" in check_page(report(play, "words", "--html")).text
+
+
 def test_a_report_names_who_waived_what_a_task_had_to_prove_and_why(play):
     checked = CheckedPlay(play)
     (task,) = checked.add("the work")

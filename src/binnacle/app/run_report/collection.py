@@ -18,7 +18,7 @@ from binnacle.app.run_report.values import (
 from binnacle.errors import NotFound
 from binnacle.project.project import Project
 from binnacle.sessions.run_sessions import place_of
-from binnacle.store import attention, evidence, runs, tasks, waivers
+from binnacle.store import attention, evidence, observations, runs, tasks, waivers
 from binnacle.store.questions import QUESTIONS
 from binnacle.store.sessions import ITERATIONS
 from binnacle.store.transaction import Reader
@@ -139,6 +139,7 @@ def _describe_tasks(
             level_commit=task.evidence_commit,
             level_at=task.evidence_at,
             checks=_list_checks(tx, task),
+            observed=list(observations.find(tx, task)) if task.evidence_level == "observed" else [],
             waivers=waivers.list_waivers(tx, task.id) if task.evidence_level == "waived" else [],
             attempts=attempts.get(task.id, []),
             commits=commits.get(task.id, []),

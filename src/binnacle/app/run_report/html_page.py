@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from binnacle.app.page_document import code, entries, fact_cards, fold, quote, render_document, section, table
 from binnacle.app.run_report.hostile_text import html_lines, html_text
-from binnacle.app.run_report.values import ReportedTask, RunReport
+from binnacle.app.run_report.values import UNPROVEN_PARTS, ReportedTask, RunReport
 from binnacle.store.views.spending import SpendingLine
 from binnacle.work.amounts import count, describe_budget, describe_cost, describe_seconds, describe_tokens
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
@@ -65,11 +65,12 @@ def _asked(report: RunReport) -> str:
 
 
 def _done(report: RunReport) -> str:
-    shown = [task for task in report.closed_tasks if not task.is_only_said]
-    said = [task for task in report.closed_tasks if task.is_only_said]
-    found = _closed(shown) if shown or not said else ""
-    if said:
-        found += "<h3>Only said</h3><p>Nothing but words shows that these are done.</p>" + _closed(said)
+    shown = [task for task in report.closed_tasks if task.is_proven]
+    others = [task for task in report.closed_tasks if not task.is_proven]
+    found = _closed(shown) if shown or not others else ""
+    for level, title, words in UNPROVEN_PARTS:
+        if some := [task for task in others if (task.level or "said") == level]:
+            found += f"<h3>{title}</h3><p>{words}</p>{_closed(some)}"
     return section("Done", found)
 
 
@@ -81,8 +82,9 @@ def _closed(tasks: Sequence[ReportedTask]) -> str:
 
 
 def _proofs(task: ReportedTask) -> str:
-    """By whom a task was waived, and what its checks said."""
+    """By whom a task was waived, what its agent ran, and what its checks said."""
     lines = [f"<li>waived by {html_text(one.waived_by)}: {html_text(one.reason)}</li>" for one in task.waivers]
+    lines += [f"<li>{code(one.command)} ended with {one.exit_code}</li>" for one in task.observed]
     for one in task.checks:
         mark = '<b class="good">✓</b>' if one.has_passed else '<b class="bad">✗</b>'
         merged = ", as merged" if one.is_merged else ""

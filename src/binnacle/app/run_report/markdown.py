@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from binnacle.app.run_report.hostile_text import clean_lines, markdown, markdown_block, markdown_code
-from binnacle.app.run_report.values import ReportedTask, RunReport
+from binnacle.app.run_report.values import UNPROVEN_PARTS, ReportedTask, RunReport
 from binnacle.store.views.spending import SpendingLine
 from binnacle.work.amounts import count, describe_budget, describe_cost, describe_seconds, describe_tokens
 from binnacle.work.evidence import SHORT_COMMIT_CHARACTERS
@@ -67,16 +67,18 @@ def _done(report: RunReport) -> list[str]:
     found = ["## Done", ""]
     if not report.closed_tasks:
         return [*found, "No task is closed."]
-    found += [line for task in report.closed_tasks if not task.is_only_said for line in _closed(task)]
-    if said := [task for task in report.closed_tasks if task.is_only_said]:
-        found += [*([""] if found[-1] else []), "### Only said", "", "Nothing but words shows that these are done.", ""]
-        found += [line for task in said for line in _closed(task)]
+    found += [line for task in report.closed_tasks if task.is_proven for line in _closed(task)]
+    for level, title, words in UNPROVEN_PARTS:
+        if some := [task for task in report.closed_tasks if not task.is_proven and (task.level or "said") == level]:
+            found += [*([""] if found[-1] else []), f"### {title}", "", words, ""]
+            found += [line for task in some for line in _closed(task)]
     return found
 
 
 def _closed(task: ReportedTask) -> list[str]:
     found = [f"- **{markdown(task.title)}** ({markdown_code(task.id)}): {_facts(task)}", *_quote(task.closing)]
     found += [f"  - waived by {markdown(one.waived_by)}: {markdown(one.reason)}" for one in task.waivers]
+    found += [f"  - {markdown_code(one.command)} ended with {one.exit_code}" for one in task.observed]
     for one in task.checks:
         mark, merged = "✓" if one.has_passed else "✗", ", as merged" if one.is_merged else ""
         place = f"at {markdown_code(one.commit[:SHORT_COMMIT_CHARACTERS])}{merged} ({markdown_code(one.id)})"

@@ -7,10 +7,17 @@ from msgspec import Struct
 from binnacle.store.views.spending import BudgetUse, SpendingLine
 from binnacle.work.closed_count import ClosedCount, count_closed
 from binnacle.work.evidence import PROVEN, EvidenceLevel, Waiver, describe_proof
+from binnacle.work.observation import ObservedCommand
 from binnacle.work.report import Question
 from binnacle.work.run import Attention
 from binnacle.work.session import Iteration
 from binnacle.work.status import Status
+
+UNPROVEN_PARTS = (
+    ("observed", "Only observed", "Their agents ran tests by themselves, which ended with 0."),
+    ("said", "Only said", "Nothing but words shows that these are done."),
+)
+"""Levels that have a part of their own in a report, with its heading and what it says."""
 
 
 class ReportedRequirement(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,6 +75,9 @@ class ReportedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     checks: list[ReportedCheck] = []
     """The newest results about it, oldest first."""
 
+    observed: list[ObservedCommand] = []
+    """The tests that its agent ran by itself, where nothing else shows that it is done."""
+
     waivers: list[Waiver] = []
     attempts: list[Iteration] = []
     """Those of this run, oldest first."""
@@ -82,9 +92,9 @@ class ReportedTask(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{describe_proof(self.level, self.level_commit)}{when}" if self.level else ""
 
     @property
-    def is_only_said(self) -> bool:
-        """Whether it counts as done, and nothing but words shows it."""
-        return self.status == "done" and self.level not in PROVEN
+    def is_proven(self) -> bool:
+        """Whether more is known of it than what its agent did and said, or it is not done."""
+        return self.status != "done" or self.level in PROVEN
 
     @property
     def failed_attempts(self) -> list[Iteration]:
