@@ -83,7 +83,7 @@ export function TextField(props: TextFieldProps): JSX.Element {
       {rows > 1 ? (
         <textarea {...shared} rows={rows} onInput={take} />
       ) : (
-        <input {...shared} type={kind} list={suggestions ? `${id}-list` : undefined} autocomplete="off" onInput={take} />
+        <input {...shared} type={kind} step="any" list={suggestions ? `${id}-list` : undefined} autocomplete="off" onInput={take} />
       )}
       {suggestions && (
         <datalist id={`${id}-list`}>

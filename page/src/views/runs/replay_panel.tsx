@@ -116,20 +116,20 @@ function Player({ steps, isComplete, details, worker, first }: PlayerProps): JSX
     <div class="replay">
       <div class="replay-bar" role="group" aria-label="Replay">
         <div class="button-row">
-          <button type="button" class="button" title="Previous iteration ([)" onClick={() => go(previousBegin)}>
-            |◀<span class="sr-only">Previous iteration</span>
+          <button type="button" class="button" aria-label="Previous iteration" title="Previous iteration ([)" onClick={() => go(previousBegin)}>
+            |◀
           </button>
-          <button type="button" class="button" title="One step back (,)" disabled={position === 0} onClick={() => go(position - 1)}>
-            ◀<span class="sr-only">One step back</span>
+          <button type="button" class="button" aria-label="One step back" title="One step back (,)" disabled={position === 0} onClick={() => go(position - 1)}>
+            ◀
           </button>
           <button type="button" class="button primary" title="Space" aria-pressed={isPlaying} onClick={toggle}>
             {isPlaying ? "Pause" : "Play"}
           </button>
-          <button type="button" class="button" title="One step forward (.)" disabled={position === last} onClick={() => go(position + 1)}>
-            ▶<span class="sr-only">One step forward</span>
+          <button type="button" class="button" aria-label="One step forward" title="One step forward (.)" disabled={position === last} onClick={() => go(position + 1)}>
+            ▶
           </button>
-          <button type="button" class="button" title="Next iteration (])" onClick={() => go(nextBegin)}>
-            ▶|<span class="sr-only">Next iteration</span>
+          <button type="button" class="button" aria-label="Next iteration" title="Next iteration (])" onClick={() => go(nextBegin)}>
+            ▶|
           </button>
           <ChoiceField label="Speed" isLabelHidden value={speed} onChange={setSpeed} choices={SPEEDS.map((one) => [one, `${one}×`] as const)} />
           <JumpField details={details} worker={worker} steps={steps} current={step?.iteration ?? 0} titles={titles} onGo={go} />

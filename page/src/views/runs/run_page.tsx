@@ -7,13 +7,14 @@ import { ErrorNote, LoadingNote } from "../../parts/notes";
 import { Tabs } from "../../parts/tabs";
 import { formatAddress, setFilters, taskAddress, useAddress } from "../../router";
 import { useCommands } from "../../state/commands";
+import { usePolling } from "../../state/polling";
 import { useRead } from "../../state/read";
 import { AttemptsTable } from "./attempts_table";
 import { MergeQueue } from "./merge_queue";
 import { ReplayPanel } from "./replay_panel";
 import { RunActions } from "./run_actions";
 import { RunEvents } from "./run_events";
-import { BudgetMeter, costWords, RunState, tokenWords } from "./run_words";
+import { BudgetMeter, costWords, RUN_POLL_MS, RunState, tokenWords } from "./run_words";
 import { SpecificationText } from "./specification_text";
 import { TranscriptPanel } from "./transcript_panel";
 import { WaitingList } from "./waiting_list";
@@ -22,6 +23,7 @@ const ENTITIES = ["run", "session", "attention", "task", "review", "question", "
 
 export function RunPageView({ name }: { name: string }): JSX.Element {
   const { answer, error, reload } = useRead("run", { run: name }, { on: ENTITIES });
+  usePolling(reload, RUN_POLL_MS, (answer?.details.listed.driven ?? 0) > 0);
   if (!answer) return error ? <ErrorNote error={error} onRetry={reload} /> : <LoadingNote what="Loading the run" />;
   return <LoadedRun details={answer.details} here={answer.here} />;
 }

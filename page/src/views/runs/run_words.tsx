@@ -4,6 +4,9 @@ import type { BudgetUse, ListedRun, SpendingLine } from "../../api/types";
 import { formatDuration } from "../../parts/age";
 import { Badge, type BadgeTone } from "../../parts/badge";
 
+/** Between two looks at a run that is driven: no event tells what it has spent, nor that its process was killed. */
+export const RUN_POLL_MS = 1_000;
+
 const ENDS: Record<string, readonly [BadgeTone, string]> = {
   complete: ["good", "Complete"],
   unproven: ["warning", "Done, not all proven"],

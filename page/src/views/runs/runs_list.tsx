@@ -9,9 +9,10 @@ import { EmptyView, ErrorNote, LoadingNote } from "../../parts/notes";
 import { formatAddress, navigate, useAddress } from "../../router";
 import { useCommands } from "../../state/commands";
 import { showError } from "../../state/messages";
+import { usePolling } from "../../state/polling";
 import { useIsReadonly } from "../../state/projects";
 import { useRead } from "../../state/read";
-import { costWords, RunState, tokenWords } from "./run_words";
+import { costWords, RUN_POLL_MS, RunState, tokenWords } from "./run_words";
 
 const ENTITIES = ["run", "session", "attention", "task"];
 
@@ -19,6 +20,7 @@ export function RunsList(): JSX.Element {
   const { project } = useAddress();
   const isReadonly = useIsReadonly();
   const { answer, error, reload } = useRead("runs", {}, { on: ENTITIES });
+  usePolling(reload, RUN_POLL_MS, answer?.runs.some((one) => one.driven > 0) ?? false);
   const [older, setOlder] = useState<{ runs: ListedRun[]; hasMore: boolean } | null>(null);
   useEffect(() => setOlder(null), [project]);
   const start = () => navigate({ view: "runs", rest: ["new"] });

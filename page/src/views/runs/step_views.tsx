@@ -41,7 +41,7 @@ export function StepView(props: StepProps): JSX.Element {
 function IterationStep({ step, title }: StepProps): JSX.Element {
   return (
     <div class="step step-iteration">
-      <h3>{step.iteration === 0 ? "Planning" : `Iteration ${step.iteration}`}</h3>
+      <h2>{step.iteration === 0 ? "Planning" : `Iteration ${step.iteration}`}</h2>
       {title && <span class="step-task">{title}</span>}
       <StepTime at={step.at} />
     </div>
