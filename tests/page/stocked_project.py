@@ -63,6 +63,12 @@ class StockedProject:
         self.code = Repository(repo)
         self.project = find_project(str(repo))
 
+    @classmethod
+    def new(cls, repo: Path) -> "StockedProject":
+        """A repository with a first commit, for tests that share one."""
+        Repository.new(repo, {"README.md": "# Shop\n"})
+        return cls(repo)
+
     def write(self, change: Callable[[Writer], Result], *, by: Actor = HELPER, session: str | None = None) -> Result:
         """The result of a change by somebody else than the page."""
         with (

@@ -1,5 +1,5 @@
 // What can be done now, by name and key: the palette lists it, `?` shows the keys.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Store } from "./store";
 
 export interface PageCommand {
@@ -21,7 +21,7 @@ export function useCommands(commands: readonly PageCommand[]): void {
   const latest = useRef(commands);
   latest.current = commands;
   const shown = commands.map((one) => `${one.group}|${one.title}|${one.keys ?? ""}`).join("\n");
-  useEffect(() => {
+  useLayoutEffect(() => {
     const offered = commands.map((one, at) => ({ ...one, run: () => latest.current[at]?.run() }));
     commands$.set([...commands$.state, ...offered]);
     return () => commands$.set(commands$.state.filter((one) => !offered.includes(one)));

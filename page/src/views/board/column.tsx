@@ -59,7 +59,7 @@ export function BoardColumn({ column, asked, steps, isReadonly, onMove, onQueue 
       {total > 0 && (
         <WindowedList
           class="column-cards"
-          label={`${name}, ${total} tasks`}
+          label={`${name}, ${total}`}
           count={total}
           rowHeight={CARD_HEIGHT_PX}
           isFocusable={false}

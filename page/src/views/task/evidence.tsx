@@ -19,8 +19,8 @@ const VERDICTS: Record<Evidence["verdict"], readonly [BadgeTone, string]> = {
 const MAX_NAMED_TESTS = 20;
 
 export function TaskEvidence({ page }: { page: TaskPage }): JSX.Element | null {
-  const { evidence = [], needs = [] } = page.details;
-  if (evidence.length === 0 && needs.length === 0) return null;
+  const { evidence = [], needs = [], observed = [] } = page.details;
+  if (evidence.length + needs.length + observed.length === 0) return null;
   return (
     <section class="task-section" aria-label="Evidence">
       <h2>Evidence</h2>
@@ -30,6 +30,11 @@ export function TaskEvidence({ page }: { page: TaskPage }): JSX.Element | null {
           <EvidenceItem key={one.id} evidence={one} askedBy={nameOf(page, one.asked_by ?? "")} />
         ))}
       </ul>
+      {observed.length > 0 && (
+        <p class="muted">
+          Its agent ran: {observed.map((one) => `${one.command} (exit code ${one.exit_code})`).join(", ")}. Nobody knows on which files.
+        </p>
+      )}
     </section>
   );
 }
