@@ -7,12 +7,13 @@ person sees it, and only if the page has all the tasks: one that forgets some wo
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from statistics import median
 
 from bench import board_calls, board_events
 from bench.board_peers import BACKLOG, OURS, Board, Place, boards, install, served
-from bench.browser import Browser, open_browser
+from bench.browser import Browser, Tab, TooLate, open_browser
 from bench.commands import turn
 from bench.environment import nothing
 from bench.isolation import loopback_only
@@ -23,8 +24,11 @@ from bench.servers import descendants, resident, website
 
 SIZES = (10, 1_000, 10_000)
 
-VIEW_ROUNDS = {10: 5, 1_000: 5, 10_000: 3}
+VIEW_ROUNDS = {10: 3, 1_000: 5, 10_000: 3}
 """Fewer where a peer takes half a minute."""
+
+VIEW_SECONDS = 60.0
+"""After which a page without a card is given up, and not tried again at this size."""
 
 START_ROUNDS = 3
 START_SIZE = 1_000
@@ -91,41 +95,72 @@ def measure(plan: Plan) -> Generator[Result]:
         yield from board_calls.measure(plan, browser, START_SIZE)
 
 
-def _first_views(plan: Plan, browser: Browser, prefix: tuple[str, ...], size: int) -> Iterator[Result]:
-    elsewhere: dict[str, set[str]] = {}
+class FirstViews:
+    """Visits to the boards of one size, each by a browser that was never there."""
 
-    def view(name: str, board: Board, place: Place, _: int) -> Sequence[float]:
-        with browser.new_profile() as profile:
+    def __init__(self, browser: Browser, size: int) -> None:
+        self._browser, self._size = browser, size
+        self.elsewhere: dict[str, set[str]] = {}
+        """Hosts beyond this machine that a board has asked for, by its name."""
+
+        self.given_up: dict[str, Sequence[float]] = {}
+        """What was read of boards that had no card in time."""
+
+    def visit(self, name: str, board: Board, place: Place, _: int) -> Sequence[float]:
+        """The columns of one visit.
+
+        Raises:
+            Failed: the board does not have all the tasks.
+        """
+        if name in self.given_up:
+            return self.given_up[name]
+        with self._browser.new_profile() as profile:
             profile.set_cookies(place.cookies)
             tab = profile.open_tab(script=FIRST_CARD % {"card": board.card, "storage": board.storage})
             tab.go(place.url)
-            tab.wait_for("window.firstCardAt")
+            is_late = self._is_late(tab)
             tab.settle()
-            if (shown := tab.evaluate(board.total)) != size:
-                raise Failed(f"{name} shows {shown} of {count(size)}")
+            if (shown := tab.evaluate(board.total)) != self._size:
+                raise Failed(f"{name} shows {shown} of {count(self._size)}")
             traffic = tab.traffic()
-            elsewhere.setdefault(name, set()).update(traffic.elsewhere)
-            first, answered = tab.evaluate("firstCardAt"), tab.evaluate(ANSWERED % board.answer)
-            readings = (first, traffic.bytes / 1000, tab.evaluate(COUNT_NODES), tab.heap())
-            return (*readings, first - answered) if answered else readings
+            self.elsewhere.setdefault(name, set()).update(traffic.elsewhere)
+            first = tab.evaluate("firstCardAt")
+            readings = [first, traffic.bytes / 1000, tab.evaluate(COUNT_NODES), tab.heap()]
+            if is_late:
+                self.given_up[name] = readings
+            if board.answer:
+                readings.append(first - tab.evaluate(ANSWERED % board.answer))
+            return readings
 
+    def _is_late(self, tab: Tab) -> bool:
+        try:
+            tab.wait_for("window.firstCardAt", seconds=VIEW_SECONDS)
+        except TooLate:
+            tab.evaluate(f"firstCardAt = {VIEW_SECONDS * 1000}")
+            return True
+        return False
+
+
+def _first_views(plan: Plan, browser: Browser, prefix: tuple[str, ...], size: int) -> Iterator[Result]:
+    views = FirstViews(browser, size)
     with ExitStack() as stack:
         plan.say(f"page: boards with {count(size)}")
         contestants: dict[str, Callable[[int], Sequence[float]]] = {}
         servers: dict[str, int] = {}
         for name, board in boards(plan, size, prefix).items():
             place = stack.enter_context(served(browser, board))
-            contestants[name], servers[name] = partial(view, name, board, place), place.pid
+            contestants[name], servers[name] = partial(views.visit, name, board, place), place.pid
         plan.say(f"page: first views, {count(size)}")
         taken = take_readings(contestants, rounds=VIEW_ROUNDS[size], yardstick=turn(nothing(plan)))
         memory = {name: sum(map(resident, (pid, *descendants(pid)))) for name, pid in servers.items()}
     for name in taken:
         limit = FIRST_VIEW_BUDGET if name == OURS and size == SIZES[-1] else None
         reference = taken[BACKLOG][CARD] if name != BACKLOG else None
-        yield timed("page, first card", f"{count(size)}, {name}", taken[name][CARD], reference, of=BACKLOG, limit=limit)
+        row = timed("page, first card", f"{count(size)}, {name}", taken[name][CARD], reference, of=BACKLOG, limit=limit)
+        yield replace(row, note=f"none within {VIEW_SECONDS:g} s" if name in views.given_up else "")
     yield _after_answer(taken[OURS][AFTER_ANSWER], size)
     for name in taken:
-        hosts = ", ".join(sorted(elsewhere[name]))
+        hosts = ", ".join(sorted(views.elsewhere[name]))
         note = f"it also asks {hosts}, which it cannot reach here" if hosts else ""
         yield _compared("page, sent for the first view", f"{count(size)}, {name}", taken, name, SENT, "kB", note=note)
     if size == SIZES[-1]:
@@ -135,8 +170,9 @@ def _first_views(plan: Plan, browser: Browser, prefix: tuple[str, ...], size: in
 def _weights(taken: Mapping[str, list[Taken]], memory: Mapping[str, float], size: int) -> Iterator[Result]:
     """What the boards are in the browser, and what their servers take."""
     for name in taken:
-        most = NODES_BUDGET if name == OURS else None
-        yield _compared("page, nodes", f"{count(size)}, {name}", taken, name, NODES, "nodes", most=most)
+        most, note = (NODES_BUDGET, "the cards in view, and some around them") if name == OURS else (None, "")
+        title = f"{count(size)}, {name}"
+        yield _compared("page, nodes", title, taken, name, NODES, "nodes", note=note, most=most)
     for name in taken:
         yield _compared("page, JavaScript heap", f"{count(size)}, {name}", taken, name, HEAP, "MB")
     for name, value in memory.items():

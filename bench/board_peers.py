@@ -39,8 +39,8 @@ class Board:
     total: str
     """An expression in the page: how many tasks it shows or says to have."""
 
-    answer: str = "-"
-    """A part of the address that answers with the tasks."""
+    answer: str = ""
+    """A part of the address that answers with the tasks, where the time since then is measured."""
 
     storage: str = ""
     """What is in the browser's storage at the first view: that the tour for new people was seen."""
@@ -93,7 +93,6 @@ def boards(plan: Plan, size: int, prefix: tuple[str, ...]) -> dict[str, Board]:
             ),
             card='[role=button][aria-label^="Open TASK-"]',
             total="""document.querySelectorAll('[role=button][aria-label^="Open TASK-"]').length""",
-            answer="/api/tasks",
         ),
         CLINE: _cline(plan, size, prefix),
     }

@@ -27,9 +27,12 @@ QUIET_SECONDS = 0.7
 SETTLE_SECONDS = 15.0
 """The longest wait for that: a page that asks for something again and again is measured as it is then."""
 
+POLL_SECONDS = 0.05
 STOP_SECONDS = 10.0
 
 WINDOW = (1280, 800)
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 ARGUMENTS = (
     "--headless=new",
@@ -65,6 +68,10 @@ os.execvp(sys.argv[3], sys.argv[3:])
 
 class Refused(Failed):
     """The browser does not do what it was told, for one because the page has just been replaced by another."""
+
+
+class TooLate(Failed):
+    """A page did not get as far as it should in time."""
 
 
 class Traffic(NamedTuple):
@@ -213,16 +220,16 @@ class Tab:
         """Waits until an expression in the page is true.
 
         Raises:
-            Failed: it does not become so.
+            TooLate: it does not become so.
         """
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with suppress(Refused):  # a page that is being replaced says nothing
                 if self.evaluate(f"Boolean({condition})"):
                     return
-            self._browser.listen(0.02)
+            self._browser.listen(POLL_SECONDS)
         text = self.evaluate("document.body?.innerText.slice(0, 300)")
-        raise Failed(f"a page does not get as far as {condition[:200]}; it shows: {text!r}")
+        raise TooLate(f"a page does not get as far as {condition[:200]}; it shows: {text!r}")
 
     def settle(self) -> None:
         """Waits until the page asks for nothing more."""
@@ -264,6 +271,11 @@ class Tab:
         self._bytes[request] = self._bytes.get(request, 0) + length
 
 
+def find_browser() -> str | None:
+    """The path of a Chromium, if there is one."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None)
+
+
 @contextmanager
 def open_browser(prefix: Sequence[str], folder: str) -> Iterator[Browser]:
     """Chromium in a folder of its own, started by `prefix`. Leaving the block ends it with all its processes.
@@ -271,7 +283,7 @@ def open_browser(prefix: Sequence[str], folder: str) -> Iterator[Browser]:
     Raises:
         Failed: there is none.
     """
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = find_browser()
     if program is None:
         raise Failed("chromium not found")
     commands, to_browser = os.pipe()

@@ -77,6 +77,15 @@ PANELS = (
         },
     ),
     Panel(
+        "The board in a browser: the first card of 10 000 tasks",
+        "page, first card",
+        {
+            "10 000 tasks, Cline's board": "Cline's board",
+            "10 000 tasks, Backlog.md": "Backlog.md",
+            "10 000 tasks, bn": "bn gui",
+        },
+    ),
+    Panel(
         "Taking the next task, SQLite",
         "store",
         {

@@ -5,9 +5,11 @@ import os
 import platform
 import re
 import sqlite3
+from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
 
+from bench.browser import find_browser
 from bench.measure import Failed, run
 from bench.plan import ROOT
 
@@ -31,7 +33,13 @@ def facts() -> dict[str, Any]:
             "system": f"{platform.system()} {platform.release().partition('-')[0]}, {platform.machine()}",
             "load at the start": f"{os.getloadavg()[0]:.1f}",
         },
-        "versions": {"Python": platform.python_version(), "SQLite": sqlite3.sqlite_version, **_ours(), **_theirs()},
+        "versions": {
+            "Python": platform.python_version(),
+            "SQLite": sqlite3.sqlite_version,
+            **_ours(),
+            **_theirs(),
+            **_browser(),
+        },
     }
 
 
@@ -50,6 +58,16 @@ def _theirs() -> dict[str, str]:
             pins = dict(re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE))
             found |= {one: pins[one] for one in THEIRS if one in pins}
     return found
+
+
+def _browser() -> dict[str, str]:
+    program = find_browser()
+    if program is None:
+        return {}
+    with suppress(Failed):
+        if found := re.search(r"[\d.]{4,}", run([program, "--version"])):
+            return {"Chromium": found[0]}
+    return {}
 
 
 def _processor() -> str:

@@ -70,7 +70,8 @@ def _facts(found: Mapping[str, Any]) -> str:
 
 
 def _run(one: Mapping[str, Any]) -> str:
-    return f"{one['at']}, commit `{one['commit']}`, in {one['seconds'] / 60:.0f} minutes"
+    load = f", with a load of {one['load']} at the start" if "load" in one else ""
+    return f"{one['at']}, commit `{one['commit']}`, in {one['seconds'] / 60:.0f} minutes{load}"
 
 
 def _budgets(rows: Sequence[Row]) -> str:

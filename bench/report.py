@@ -115,7 +115,10 @@ def add(results: Sequence[Result], facts: Mapping[str, Any], failures: Sequence[
     kept = [row for row in found.pop("results") if row["group"] not in {one["group"] for one in rows}]
     still = [one for one in found["failures"] if one.partition(" ")[0] not in groups]
     found["failures"] = [*still, *(one.splitlines()[0] for one in failures)]
-    part = {"groups": list(groups), "at": _now(), "commit": facts["commit"], "seconds": facts["seconds"]}
+    load = {"load": facts["machine"]["load at the start"]}
+    part = {"groups": list(groups), "at": _now(), "commit": facts["commit"], "seconds": facts["seconds"], **load}
+    for name, version in facts["versions"].items():
+        found["versions"].setdefault(name, version)  # what only these groups use
     found["later"] = [one for one in found.get("later", []) if one["groups"] != list(groups)] + [part]
     _write(PUBLISHED, found, kept + rows)
     return PUBLISHED
