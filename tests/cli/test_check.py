@@ -4,6 +4,9 @@ import subprocess
 
 import pytest
 
+from cli.terminal import run_on_terminal
+from runner.repositories import Repository
+
 FILE = """\
 checks:
   - name: tests
@@ -289,3 +292,14 @@ def test_a_check_whose_program_is_not_installed_is_proposed_and_not_written(bn, 
     assert "nox is not installed here: left out" in bn.human("check", "suggest")
     assert bn("check", "suggest", "--write").get("file", "") == ""
     assert not (bn.repo / ".binnacle" / "checks.yaml").exists()
+
+
+def test_a_person_sees_what_a_check_is_doing(bn, checks):
+    repo = Repository(bn.repo)
+    repo.commit("first", {"work.txt": "good\n"})
+    checks("checks:\n  - name: tests\n    command: sh -c 'echo so far so good; grep -q good work.txt'\n")
+    bn("trust", "check", "--yes")
+    shown = run_on_terminal(bn, "check", "run")
+    assert shown.code == 0
+    assert "check tests: running" in shown.screen
+    assert " tests: pass, " in shown.screen

@@ -13,6 +13,7 @@ TAIL_BYTES = 3 << 20
 EXCERPT_LINES = 60
 EXCERPT_CHARACTERS = 8000
 
+_WORD = re.compile(r"\w\w")
 _TERMINAL_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
@@ -41,9 +42,14 @@ class BoundedLog:
             self._tail_bytes += len(self._tail[-1])
             while self._tail_bytes - len(self._tail[0]) >= TAIL_BYTES:
                 self._tail_bytes -= len(self._tail.popleft())
-        line = data[-2000:].decode(errors="replace").strip().rpartition("\n")[2] if self._tell is not None else ""
-        if self._tell is not None and line and not (self._hidden and self._hidden.search(os.fsencode(line))):
+        if self._tell is not None and (line := self._find_told(data)):
             self._tell(line)
+
+    def _find_told(self, data: bytes) -> str:
+        """The last line of a piece; empty if it is about us, or only marks, as runners print for each test."""
+        line = data[-2000:].decode(errors="replace").strip().rpartition("\n")[2]
+        is_ours = self._hidden is not None and self._hidden.search(os.fsencode(line))
+        return line if _WORD.search(line) and not is_ours else ""
 
     def begin_command(self) -> None:
         """Notes that what was written so far prepared the check, and says nothing about it."""

@@ -37,7 +37,7 @@ class ProgressBar:
             filled = min(BAR_COLUMNS, BAR_COLUMNS * done // self._total)
             text = f"{self._label} {'█' * filled}{'░' * (BAR_COLUMNS - filled)} {done}/{self._total}"
         else:
-            text = f"{self._label} {done}"
+            text = f"{self._label} {done}" if done else self._label
         shown = f"{text} {note}".rstrip()[: get_terminal_size().columns - 1]  # a longer line could not be taken away
         sys.stderr.write(f"\r{shown}\x1b[K")
         sys.stderr.flush()

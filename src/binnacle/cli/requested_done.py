@@ -36,7 +36,7 @@ def _prove(context: Context, answer: ChangedTaskAnswer, change: "WorkRange | Non
     from binnacle.proving.task_closing import DoneAsker
 
     asker = DoneAsker(context.actor, context.session.id, context.workspace)
-    with ProgressBar("checks", 0) as bar:
+    with ProgressBar("check", 0) as bar:
         closed = asyncio.run(
             close_task(
                 context.project,

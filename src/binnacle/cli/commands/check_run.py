@@ -115,7 +115,7 @@ def run(context: Context, args: Namespace) -> CheckRunAnswer:
         nonlocal done
         done += 1
 
-    with ProgressBar("checks", 0) as bar:
+    with ProgressBar("check", 0) as bar:
         found = asyncio.run(
             run_checks(
                 context.project,

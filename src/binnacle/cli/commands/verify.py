@@ -38,7 +38,7 @@ def verify(context: Context, args: Namespace) -> VerifyAnswer:
     from binnacle.cli.progress_bar import ProgressBar
 
     done, total = 0, 0
-    with ProgressBar("checks", 0) as bar:
+    with ProgressBar("check", 0) as bar:
 
         def tell(progress: tuple[int, int] | None, what: str) -> None:
             nonlocal done, total
