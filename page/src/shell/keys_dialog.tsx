@@ -16,7 +16,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }): JSX.Element {
   for (const command of commands) groups.set(command.group, [...(groups.get(command.group) ?? []), command]);
   return (
     <Dialog title="Keys" onClose={onClose} width="wide">
-      <div class="keys">
+      <div class="keys" tabIndex={0}>
         {[...groups].map(([group, several]) => (
           <section key={group}>
             <h3>{group}</h3>

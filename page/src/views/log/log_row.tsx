@@ -26,7 +26,7 @@ export function LogRow({ entry }: { entry: LogEntry }): JSX.Element {
         <EntityLink entry={entry} />
         {entry.has_changes && (
           <button type="button" class="link-button" aria-expanded={isOpen} aria-label={`Details of event ${entry.seq}`} onClick={() => setOpen(!isOpen)}>
-            {isOpen ? "Less" : "Details"}
+            Details
           </button>
         )}
       </span>
