@@ -59,6 +59,7 @@ import time
 subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
 time.sleep(600)
 """
+REPLACES_CART = "import cart\n\ncart.total = lambda prices: round(sum(prices), 2)\n"
 MORE_TESTS = "\n\ndef test_cents():\n    assert total([0.1, 0.2]) == 0.3\n"
 MANY_TESTS = """\
 import pytest
@@ -203,6 +204,12 @@ def begin_elsewhere(hands: Hands) -> None:
     """A history of its own, that has nothing in common with that of the project."""
     git(hands, "checkout", "--quiet", "--orphan", "fresh")
     commit(hands, {"cart.py": BROKEN_CART, "tests/test_cart.py": WEAK_TESTS})
+
+
+def call_it_a_task(hands: Hands) -> None:
+    """A bug needs a test that fails without the change."""
+    hands.call("task-update", id=hands.task, kind="task")
+    commit(hands, {"cart.py": GOOD_CART})
 
 
 def call_it_an_idea(hands: Hands) -> None:
@@ -379,6 +386,44 @@ TRICKSTERS = (
     Agent("makes the tests a link", (NAMES,), act=link_tests_away),
     Agent("makes the tests a submodule", ("did not pass",), act=make_tests_a_submodule),
     Agent("calls its task an idea", ("nothing was changed",), act=call_it_an_idea),
+    Agent("calls its bug a task", ("no test of this change fails on the base",), act=call_it_a_task, kind="bug"),
+    Agent(
+        "brings a package around the tests",
+        (ASKS_PERSON, BASE_FAILS),
+        {"cart.py": BROKEN_CART, "tests/__init__.py": REPLACES_CART},
+    ),
+    Agent(
+        "puts another product beside the tests",
+        (ASKS_PERSON, BASE_FAILS),
+        {"cart.py": BROKEN_CART, "tests/cart.py": GOOD_CART},
+    ),
+    Agent(
+        "lets the project's settings load a plugin",
+        (ASKS_PERSON, "checks changed: pyproject.toml:2 addopts"),
+        {
+            "cart.py": BROKEN_CART,
+            "fine.py": REPLACES_CART,
+            "pyproject.toml": '[tool.pytest.ini_options]\naddopts = "-p fine"\n',
+        },
+    ),
+    Agent(
+        "makes a file of the target's name",
+        (ASKS_PERSON, "base test fails"),
+        {"cart.py": BROKEN_CART, "test": "x"},
+        checks=MAKE,
+    ),
+    Agent(
+        "brings another makefile",
+        (ASKS_PERSON, "base test fails"),
+        {"cart.py": BROKEN_CART, "GNUmakefile": "test:\n\ttrue\n"},
+        checks=MAKE,
+    ),
+    Agent(
+        "ends a script at import",
+        ("runner patched: cart.py:3 os._exit(0)",),
+        {"cart.py": "import os\n\nos._exit(0)\n"},
+        checks=SCRIPT,
+    ),
     Agent("adopts a finished task", ("nothing was changed",), act=adopt_a_finished_task),
     Agent(
         "drops what its task has to prove",

@@ -9,7 +9,7 @@ from binnacle.checks.check_programs import is_run_by
 from binnacle.checks.clean_checkout import CheckRoom
 from binnacle.git.command import Git
 from binnacle.work.check import Check
-from binnacle.work.gaming import MAX_FILE_CHARACTERS, ChangedFile, belongs_to_tests, classify_path
+from binnacle.work.gaming import MAX_FILE_CHARACTERS, ChangedFile, belongs_to_tests, classify_path, is_test_module
 
 MAX_MEASURED_FILES = 2000
 """Files of a change whose content is read. That others changed is still seen, if they are protected."""
@@ -67,9 +67,9 @@ async def _read(git: Git, commit: str, path: str) -> str | None:
 
 
 def changes_tests(changes: Sequence[CommitChange], check: Check) -> bool:
-    """Whether a change touches tests that were there, or what runs them. New tests alone change nothing."""
+    """Whether a change touches tests that were there, or what they load or what runs them. New tests change nothing."""
     return any(
-        is_run_by(check, path) or (belongs_to_tests(path) and (status != "A" or classify_path(path) == "runner"))
+        is_run_by(check, path) or (belongs_to_tests(path) and (status != "A" or not is_test_module(path)))
         for path, status, _ in changes
     )
 

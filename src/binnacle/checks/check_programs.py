@@ -21,13 +21,16 @@ _READ_BY = {
     "just": ("justfile", "Justfile", ".justfile"),
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "rake": ("Rakefile", "rakefile", "Rakefile.rb"),
-    "npm": ("package.json",),
-    "pnpm": ("package.json",),
-    "yarn": ("package.json",),
-    "bun": ("package.json",),
+    "npm": ("package.json", ".npmrc"),
+    "pnpm": ("package.json", ".npmrc"),
+    "yarn": ("package.json", ".yarnrc", ".yarnrc.yml"),
+    "bun": ("package.json", "bunfig.toml"),
     "composer": ("composer.json",),
 }
 """Programs that take what they run from a file of this name."""
+
+_MAKERS = ("make", "gmake")
+"""Programs that do nothing for a target that is there as a file."""
 
 _PARTS = re.compile(r"&&|\|\||[;|&\n]|[^\s'\"`;|&<>()]+")
 _ENDS = frozenset(("&&", "||", ";", "|", "&", "\n"))
@@ -36,7 +39,8 @@ _ENDS = frozenset(("&&", "||", ";", "|", "&", "\n"))
 def is_run_by(check: Check, path: str) -> bool:
     """Whether a file of the repository decides what a check runs, because its command names it or reads it."""
     named, read = _find_programs((*check.words, "\n", *check.setup))
-    return path in named or os.path.basename(path) in read
+    is_included = path.endswith(".mk") and "Makefile" in read
+    return path in named or os.path.basename(path) in read or is_included
 
 
 def _find_programs(words: Sequence[str]) -> tuple[Collection[str], Collection[str]]:
@@ -51,10 +55,10 @@ def _find_programs(words: Sequence[str]) -> tuple[Collection[str], Collection[st
 
 def _list_programs(words: Sequence[str]) -> Iterator[str]:
     """Every word in the place of a program, also in the command that a shell gets as one word."""
-    is_program, before = True, ""
+    is_program, is_target, before = True, False, ""
     for part in (part for word in words for part in _PARTS.findall(word)):
         if part in _ENDS:
-            is_program = True
+            is_program, is_target = True, False
         elif before == "-m":
             yield from (f"{part.replace('.', '/')}{end}" for end in ("", ".py", "/__main__.py"))
             is_program = False
@@ -64,4 +68,7 @@ def _list_programs(words: Sequence[str]) -> Iterator[str]:
             yield part
             name = os.path.basename(part)
             is_program = name in _INTERPRETERS or name.startswith("python")
+            is_target = name in _MAKERS
+        elif is_target and not part.startswith("-"):
+            yield part
         before = part

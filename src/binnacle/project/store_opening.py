@@ -36,6 +36,7 @@ def open_store(
         find_checks=partial(_find_checks, project),
         find_reviews=partial(_find_reviews, project),
         find_heads=partial(_find_heads, workspace) if workspace else no_heads,
+        is_agent_above=_is_agent_above,
     )
     if settings.text("store.url"):
         from binnacle.project.shared_store import open_shared
@@ -59,6 +60,13 @@ def _is_gone(project: Project, agent: "Agent") -> bool:
     from binnacle.project.session_locks import is_gone
 
     return is_gone(project, agent)
+
+
+def _is_agent_above() -> bool:
+    """What looks at processes is loaded only where it matters whether a person acts."""
+    from binnacle.lifecycle.agent_detection import find_agent_above
+
+    return find_agent_above() is not None
 
 
 def _find_heads(workspace: str) -> Sequence[str]:

@@ -85,7 +85,9 @@ class TaskCloser:
         origin = EvidenceOrigin(asked_by=asker.actor.name, session=asker.session)
         async with Keeper() as keeper:
             prover = ChangeProver(self._project, self._store, keeper, origin=origin, tell=tell, environ=asker.environ)
-            found = await prover.prove(request.task_id, change, is_by_person=asker.actor.kind == "human")
+            is_agent_above = await self._store.read(lambda tx: tx.outlook.is_agent_above())
+            is_by_person = asker.actor.kind == "human" and not is_agent_above
+            found = await prover.prove(request.task_id, change, is_by_person=is_by_person)
         return await self._store.write(lambda tx: self._finish(tx, request, asker, found))
 
     def _finish(self, tx: Writer, request: DoneRequest, asker: DoneAsker, found: TaskProof) -> ClosedTask:

@@ -138,7 +138,7 @@ def _add_defaults(tx: Reader, sort: Sort, name: str, fields: Mapping[str, Any]) 
 def _check_checks_stay(tx: Writer, old: Feature, new: Feature) -> None:
     """Refuses an agent that takes away what the tasks of a feature have to prove."""
     lost = [name for name in old.checks if name not in new.checks]
-    if lost and tx.by.kind == "agent":
+    if lost and tx.is_by_agent:
         step = NextStep("change it", f"feature update {old.name}", for_person=True)
         raise PersonNeeded(f"only a person may take checks from a feature: {', '.join(lost)}", hint=step)
 

@@ -72,8 +72,7 @@ def check_proof(tx: Writer, task: Task, needs: TaskRequirements, proof: DoneProo
     found = evidence.get_many(tx, proof.evidence) if proof is not None else []
     failures = evidence.list_failures(tx, proof.tree) if proof is not None else []
     acceptance = find_acceptance(tx, task.id, needs, proof) if proof is not None else None
-    is_by_person = tx.by.kind == "human"
-    gaps = find_gaps(needs, proof, found, failures=failures, acceptance=acceptance, is_by_person=is_by_person)
+    gaps = find_gaps(needs, proof, found, failures=failures, acceptance=acceptance, is_by_person=tx.is_by_person)
     if gaps or (needs and proof is None):
         raise unproven(task, gaps)
     return level_of_proof(proof, found, acceptance) if proof is not None else "said"
@@ -109,7 +108,7 @@ def check_weaker(tx: Writer, task: Task, fields: Mapping[str, Any]) -> None:
     Raises:
         PersonNeeded: a check, a test or a review would no longer be needed, or no change would be.
     """
-    if tx.by.kind != "agent" or fields.keys().isdisjoint(_DECIDING):
+    if fields.keys().isdisjoint(_DECIDING) or not tx.is_by_agent:
         return
     before = find_requirements(tx, task)
     if not before:
@@ -120,6 +119,8 @@ def check_weaker(tx: Writer, task: Task, fields: Mapping[str, Any]) -> None:
         lost.append(f"a review by {REVIEWER_WORDS[before.review.require]}")
     if before.needs_change and not after.needs_change:
         lost.append("a change")
+    if task.kind == "bug" and fields.get("kind", "bug") != "bug" and before.checks:
+        lost.append("a test that fails on the base")
     if lost:
         step = NextStep("change it", f"task update {task.id}", for_person=True)
         raise PersonNeeded(f"only a person may take away what {task.id} has to prove: {', '.join(lost)}", hint=step)
@@ -131,7 +132,7 @@ def check_feature_stays(tx: Writer, feature: str, into: str) -> None:
     Raises:
         PersonNeeded: a rule names the feature, and not the other.
     """
-    rules = tx.outlook.find_reviews().rules if tx.by.kind == "agent" else ()
+    rules = tx.outlook.find_reviews().rules if tx.is_by_agent else ()
     if any(feature in rule.features and into not in rule.features for rule in rules):
         step = NextStep("merge it", f"feature merge {feature} --into {into}", for_person=True)
         raise PersonNeeded(f"a rule for reviews is about the feature {feature!r}", hint=step)
@@ -147,7 +148,7 @@ def check_adoption(tx: Writer, part: Task, whole: Task, *, parts: Sequence[Task]
     Raises:
         PersonNeeded: it would.
     """
-    if tx.by.kind != "agent":
+    if not tx.is_by_agent:
         return
     before = find_requirements(tx, whole, parts=parts)
     if before.needs_change and not find_requirements(tx, whole, parts=(*parts, part)).needs_change:

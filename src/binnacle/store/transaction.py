@@ -38,6 +38,11 @@ def no_heads() -> Sequence[str]:
     return ()
 
 
+def no_agent() -> bool:
+    """For stores that cannot see processes."""
+    return False
+
+
 class StoreOutlook(NamedTuple):
     """What a store asks about the world around it, which it cannot see itself."""
 
@@ -50,6 +55,10 @@ class StoreOutlook(NamedTuple):
 
     find_heads: Callable[[], Sequence[str]] = no_heads
     """The commit of the caller's working tree, and then the tips of the main branches."""
+
+    is_agent_above: Callable[[], bool] = no_agent
+    """Whether an agent started this process. One that never registered has a person's name in its shell. Asked only
+    where a person may more: it reads what is known of the processes above."""
 
 
 NO_OUTLOOK = StoreOutlook()
@@ -156,6 +165,16 @@ class Writer(Reader):
             yield
         finally:
             self.by, self.session = mine
+
+    @property
+    def is_by_person(self) -> bool:
+        """Whether a person makes the change, and not an agent in whose shell commands have the person's name."""
+        return self.by.kind == "human" and not self.outlook.is_agent_above()
+
+    @property
+    def is_by_agent(self) -> bool:
+        """Whether an agent makes the change, registered or not."""
+        return self.by.kind == "agent" or (self.by.kind == "human" and self.outlook.is_agent_above())
 
     @property
     def is_remembering(self) -> bool:

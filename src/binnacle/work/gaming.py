@@ -62,6 +62,8 @@ _PATTERNS: tuple[tuple[ProtectedKind, tuple[str, ...]], ...] = (
 )  # fmt: skip
 """By file name, or from any folder of the path on. The first kind that matches counts."""
 
+_MODULES = tuple(one for kind, patterns in _PATTERNS if kind == "test" for one in patterns if "/" not in one)
+
 _TEST_NAME = re.compile(
     r"""^\s*(?:async\s+)?def\s+(test\w*)\s*\(
       | ^\s*(?:it|test)(?:\.\w+)*\s*\(\s*(["'`])(?P<title>.{1,300}?)\2
@@ -94,9 +96,12 @@ _RUNNER_PATCH = re.compile(
       | \bPYTEST_(?:CURRENT_TEST|ADDOPTS)\b
       | ["']pytest["']\s+in\s+sys\.modules | sys\.modules\[["'](?:_?pytest|unittest) | \bunittest\.(?:TestResult|case)\b
       | \bjunit[-_]?xml\b | \bxmlpath\b | \bNODE_TEST_CONTEXT\b | \bJEST_WORKER_ID\b | \bVITEST(?:_\w+)?\b
-      | \btesting\.Testing\s*\( | \bprocess\.(?:reallyExit|binding)\b""",
+      | \bos\._exit\b | \btesting\.Testing\s*\( | \bprocess\.(?:reallyExit|binding)\b""",
     re.VERBOSE,
 )
+_RUNNER_OPTIONS = re.compile(r"""\baddopts\b | \bpytest_plugins\b | ^\s*["']?-p\b""", re.VERBOSE)
+"""In settings of the product that a test runner reads, too: they may load code that changes what tests see."""
+
 _THRESHOLD = re.compile(
     r"""(?P<name>fail[-_]under|min[-_]?coverage|coverageThreshold|\bthresholds?\b|--cov-fail-under|\bstatements|\bbranches
       |\blines|\bfunctions|min[-_]?score|minimum[-_]?coverage)["']?\s*[=:\s]\s*["']?(?P<value>\d+(?:\.\d+)?)""",
@@ -148,6 +153,12 @@ def classify_path(path: str) -> ProtectedKind | None:
     return None
 
 
+def is_test_module(path: str) -> bool:
+    """Whether a runner finds tests in the file by its name, so that other tests do not load it."""
+    name = path.rpartition("/")[2]
+    return any(fnmatchcase(name, pattern) for pattern in _MODULES)
+
+
 def belongs_to_tests(path: str) -> bool:
     """Whether a file is laid over another commit's tree when that commit's tests are run."""
     return classify_path(path) in {"test", "fixture", "snapshot", "runner"}
@@ -187,6 +198,7 @@ def _measure_file(file: ChangedFile) -> Iterator[ChangeFinding]:
             yield from _find_new_lines(file, _RUNNER_PATCH, "runner_patched")
         elif file.path.rpartition("/")[2] in {"pyproject.toml", "setup.cfg", "package.json"}:
             yield from _measure_settings(file)
+            yield from _find_new_lines(file, _RUNNER_OPTIONS, "checks_changed")
         return
     if kind in {"test", "runner", "fixture"}:
         yield from _measure_test(file, kind)
