@@ -127,6 +127,25 @@ class TestPermission:
         assert [(one.kind, one.answer, one.answered_at is None) for one in entries(play)] == [("permission", "", False)]
 
 
+class TestQuestions:
+    def test_what_an_agent_lets_its_task_wait_for_is_asked(self, play):
+        (task,) = play.add(NewTask(title="one"))
+        script = """
+agent.call("task-update", id=agent.task, status="needs_input", reason="How are totals rounded?")
+agent.call("iteration-summary", summary="asked")
+"""
+        for text in ("How are totals rounded?", "How are totals rounded?\n(Asked again in iteration 2 of"):
+            ended = play.run(script, is_resumed=play.attempts(task) != [])
+            assert (ended.why, ended.said) == ("needs_input", "1 task(s) wait for an answer")
+            with open_store(play.runs.project) as store, store.write(by=PERSON) as tx:
+                (asked,) = questions.list_blocking(tx, task)
+                assert asked.text.startswith(text)
+                (entry,) = [one for one in attention.list_open(tx) if one.question == asked.id]
+                assert (entry.kind, entry.title, bool(entry.run)) == ("question", "How are totals rounded?", True)
+                questions.answer(tx, asked.id, "To the cent.")
+            assert play.status(task) == "pending"
+
+
 class TestStuckAndEnded:
     def test_each_cause_has_one_entry_and_a_resumed_run_no_longer_waits(self, play):
         (task,) = play.add(NewTask(title="one"))

@@ -275,6 +275,8 @@ def settle(
         finish(tx, iteration, outcome=outcome, reason=reason)
         return None
     outcome, reason = _move(tx, session_id, task, outcome, reason, proof)
+    if outcome == "question":
+        _ask_person(tx, iteration, task.id)
     finish(tx, iteration, outcome=outcome, reason=reason)
     task = tasks.get(tx, task.id)
     task = hand_over_after(tx, task, outcome, max_attempts)
@@ -350,6 +352,17 @@ def _close(tx: Writer, session_id: str, task: Task, reason: str, proof: DoneProo
         task_moves.release(tx, task.id, force=True)
         return "unfinished", error.message
     return "done", reason
+
+
+def _ask_person(tx: Writer, iteration: Iteration, task_id: str) -> None:
+    """Asks what an agent wants to know that only let its task wait for an answer: nobody would be told otherwise."""
+    if tasks.get(tx, task_id).status != "needs_input" or questions.list_blocking(tx, task_id):
+        return
+    words = _last_words(tx, iteration.session, task_id) or "The agent waits for an answer, and did not say to what."
+    asked = questions.ask(tx, task_id, words[:MAX_REASON_CHARACTERS], blocking=True)
+    if asked.answered_at is not None:
+        again = f"(Asked again in iteration {iteration.number} of {iteration.session}.)"
+        questions.ask(tx, task_id, f"{words[:MAX_REASON_CHARACTERS]}\n{again}", blocking=True)
 
 
 def _hand_over(tx: Writer, task: Task, max_attempts: int) -> Task:
