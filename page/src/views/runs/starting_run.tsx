@@ -17,14 +17,15 @@ export function StartingRun({ first, onAgain }: { first: StartedRun; onAgain: ()
     let timer = 0;
     async function look(): Promise<void> {
       try {
+        const found = await api.read(project, "started_run", { id: first.id }, stop.signal); // first: it may end meanwhile
         const { runs } = await api.read(project, "runs", { limit: 5 }, stop.signal);
         const since = Date.parse(first.started_at);
-        const run = runs.find((one) => one.driven > 0 && (first.name ? one.run.name === first.name : Date.parse(one.run.created_at) >= since));
+        const isSince = (at: string | null) => Date.parse(at ?? "") >= since;
+        const run = runs.find(
+          (one) => (first.name ? one.run.name === first.name : isSince(one.run.created_at)) && (one.driven > 0 || isSince(one.run.ended_at)),
+        );
         if (run) return navigate({ view: "runs", rest: [run.run.id] }, { replace: true });
-        const found = await api.read(project, "started_run", { id: first.id }, stop.signal);
         setStarted(found);
-        const ended = runs.find((one) => one.run.name === first.name && Date.parse(one.run.created_at) >= since - 2_000);
-        if (!found.is_alive && !found.error && ended) return navigate({ view: "runs", rest: [ended.run.id] }, { replace: true });
         if (!found.is_alive) return undefined;
       } catch (problem) {
         if (!(problem instanceof ApiError)) return undefined;
