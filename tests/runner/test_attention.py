@@ -136,7 +136,7 @@ agent.call("iteration-summary", summary="asked")
 """
         for text in ("How are totals rounded?", "How are totals rounded?\n(Asked again in iteration 2 of"):
             ended = play.run(script, is_resumed=play.attempts(task) != [])
-            assert (ended.why, ended.said) == ("needs_input", "1 task(s) wait for an answer")
+            assert (ended.why, ended.said) == ("needs_input", "1 task waits for an answer")
             with open_store(play.runs.project) as store, store.write(by=PERSON) as tx:
                 (asked,) = questions.list_blocking(tx, task)
                 assert asked.text.startswith(text)
@@ -152,7 +152,7 @@ class TestStuckAndEnded:
         assert play.run("pass", max_attempts=1).why == "needs_input"
         stuck, ended = entries(play)
         assert (stuck.kind, stuck.task_id, stuck.title) == ("stuck", task, "agents gave up: one")
-        assert (ended.kind, ended.title) == ("ended", "the run words ended: needs_input")
+        assert (ended.kind, ended.title) == ("ended", "the run words ended: needs input")
         assert [one.kind for one in play.runs.kinds(run_events.AttentionOpened)] == ["stuck", "ended"]
         assert play.run("pass", max_attempts=1).why == "needs_input"
         again = entries(play)

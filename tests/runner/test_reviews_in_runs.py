@@ -26,7 +26,7 @@ def test_a_change_waits_for_a_person_and_the_run_goes_on_with_other_work(reviewe
     first, second = reviewed.add("first", "second")
     ended = reviewed.run(GOOD)
     assert (ended.why, ended.closed, ended.iterations) == ("needs_input", 0, 2)
-    assert ended.said == "2 task(s) wait for a review"
+    assert ended.said == "2 tasks wait for a review"
     assert "bn review list" in ended.hint
     assert [line.rpartition(" (")[2] for line in ended.waiting] == [f"bn review show {one})" for one in (first, second)]
     assert [reviewed.task(one).status for one in (first, second)] == ["in_review"] * 2

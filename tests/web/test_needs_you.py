@@ -249,3 +249,16 @@ def use_up_attempts(tx, task):
 @pytest.mark.parametrize("ids", [[], ["x" * 5000], [HOSTILE]])
 def test_answers_of_nothing_known_are_none(page, ids):
     assert page("cause_answers", ids=ids) == {"answers": []}
+
+
+def test_a_run_that_waits_for_answers_is_a_cause_once_they_are_given(page):
+    def end_waiting(tx):
+        run = runs.start(tx, "auth", feature=None, asked="", asked_file="")
+        entry = attention.open_entry(tx, "permission", "run: make", options=("yes", "no"), run=run.id)
+        runs.end(tx, run.id, why="needs_input", said="1 task waits for an answer", seconds=1)
+        return entry.id
+
+    entry = page.write(end_waiting)
+    assert (kinds(page), page("needs_you_count")["count"]) == (["permission"], 1)
+    page("answer_cause", id=entry, answer="yes")
+    assert (kinds(page), page("needs_you_count")["count"]) == (["ended"], 1)

@@ -1685,6 +1685,7 @@ export interface TriedAttempt {
 export interface TriedCheck {
   evidence: string;
   name: string;
+  verdict: "could_not_run" | "fail" | "flaky" | "pass" | "timeout";
   words: string;
   commit: string;
   at: string;

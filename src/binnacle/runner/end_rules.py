@@ -173,13 +173,10 @@ def _nothing_to_do(counts: TaskCounts, *, has_checks: bool) -> EndReason:
 
 
 def _end_unanswered(counts: TaskCounts) -> EndReason:
-    said = {
-        f"{counts.needs_input} task(s) wait for an answer": counts.needs_input,
-        f"{counts.in_review} for a review" if counts.needs_input else f"{counts.in_review} task(s) wait for a review": (
-            counts.in_review
-        ),
-    }
+    waiting = {"an answer": counts.needs_input, "a review": counts.in_review}
     hints = {"answer what bn ask list shows": counts.needs_input, "review what bn review list shows": counts.in_review}
-    words = ", ".join(text for text, count in said.items() if count)
+    words = ", ".join(
+        f"{count} {'task waits' if count == 1 else 'tasks wait'} for {what}" for what, count in waiting.items() if count
+    )
     hint = " and ".join(text for text, count in hints.items() if count)
     return EndReason("needs_input", words, f"{hint}; then: bn run --resume")

@@ -115,7 +115,7 @@ def end(tx: Writer, run_id: str, *, why: str, said: str, seconds: float, session
     run = update(tx, run_id, status="ended", why=why, said=said, ended_at=tx.now)
     tx.record("run", run.id, "ended", {"why": why, "said": said[:200]})
     if why not in SILENT_ENDS and (why != "unproven" or has_checks(tx)):
-        how = "not all of it is proven" if why == "unproven" else why
+        how = "not all of it is proven" if why == "unproven" else why.replace("_", " ")
         attention.open_entry(tx, "ended", f"the run {run.name} ended: {how}", body=said, run=run.id, session=session)
     return run
 

@@ -67,10 +67,9 @@ function Attempt({ attempt }: { attempt: TriedAttempt }): JSX.Element {
 }
 
 function Check({ check }: { check: TriedCheck }): JSX.Element {
-  const hasPassed = check.words === "pass";
   return (
     <li>
-      <Badge tone={hasPassed ? "good" : "bad"}>{splitHidden(check.name)}</Badge> {splitHidden(check.words)}{" "}
+      <Badge tone={check.verdict === "pass" ? "good" : "bad"}>{splitHidden(check.name)}</Badge> {splitHidden(check.words)}{" "}
       <code>{check.commit.slice(0, 8)}</code> <Age at={check.at} />
       {check.failed && check.failed.length > 0 && <p class="tried-reason">Failed: {splitHidden(check.failed.join(", "))}</p>}
       {check.excerpt && <CodeText text={check.excerpt} maxLines={10} label={`Log of ${check.name}`} />}

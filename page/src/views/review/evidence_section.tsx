@@ -68,7 +68,6 @@ function CheckResult({ check, commit }: { check: ReviewedCheck; commit: string }
     <li>
       <Badge tone={check.verdict === "pass" ? "good" : check.verdict === "fail" ? "bad" : "warning"}>{splitHidden(check.name)}</Badge>{" "}
       {splitHidden(check.words)}
-      {check.ran !== undefined && check.ran !== null && `, ${check.ran} ${check.ran === 1 ? "test" : "tests"}`}
       {check.commit !== commit && (
         <>
           , at <code>{check.commit.slice(0, 8)}</code>

@@ -24,6 +24,7 @@ from binnacle.work.report import Question, words_of
 from binnacle.work.review import Review
 from binnacle.work.run import AttemptOutcome, Attention, AttentionKind
 from binnacle.work.task import Brief, brief
+from binnacle.work.verdict import Verdict
 
 MAX_CAUSES = 50
 """Entries of each kind of source that are read at once."""
@@ -37,7 +38,15 @@ URGENCY: tuple[AttentionKind, ...] = ("permission", "question", "stuck", "review
 """An agent waits for a permission, and a task for an answer."""
 
 _CLOSED_TASK = "exists (select 1 from task t where t.id = a.task_id and t.status in ('done', 'cancelled'))"
-_OPEN_ENTRY = f"a.answered_at is null and not (a.kind = 'stuck' and {_CLOSED_TASK})"
+_WAITING_RUN = (
+    "exists (select 1 from run r where r.id = a.run and r.why = 'needs_input') and exists "
+    "(select 1 from attention o where o.run = a.run and o.kind <> 'ended' and o.answered_at is null)"
+)
+"""A run that ended because it waits for answers is a cause of its own once they are given: it can be resumed then."""
+
+_OPEN_ENTRY = (
+    f"a.answered_at is null and not (a.kind = 'stuck' and {_CLOSED_TASK}) and not (a.kind = 'ended' and {_WAITING_RUN})"
+)
 _LONE_QUESTION = "q.answered_at is null and not exists (select 1 from attention a where a.question = q.id)"
 _NEWEST = "not exists (select 1 from review n where n.task_id = r.task_id and n.number > r.number)"
 _LAST_WORD = (
@@ -71,6 +80,7 @@ class TriedCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     evidence: str
     name: str
+    verdict: Verdict
     words: str
     commit: str
     at: datetime
@@ -317,6 +327,7 @@ def _add_tried(tx: Reader, made: OpenCause, task_id: str | None, review: Review 
             TriedCheck(
                 evidence=one.id,
                 name=one.check_name,
+                verdict=one.verdict,
                 words=describe_verdict(one),
                 commit=one.commit_id,
                 at=one.created_at,
