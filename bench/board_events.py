@@ -20,7 +20,7 @@ from binnacle.work.task import NewTask
 EVENTS = 3600
 """One a second: several times what four agents cause that are never idle."""
 
-SECONDS = 60.0
+SECONDS = 45.0
 """In which those of an hour come here."""
 
 MAX_SECONDS = 120.0

@@ -71,7 +71,7 @@ class Refused(Failed):
 
 
 class TooLate(Failed):
-    """A page did not get as far as it should in time."""
+    """The browser or a page did not get as far as it should in time."""
 
 
 class Traffic(NamedTuple):
@@ -99,24 +99,26 @@ class Browser:
         """One without a cache, a cookie or anything stored."""
         return Profile(self, self.ask("Target.createBrowserContext")["browserContextId"])
 
-    def ask(self, method: str, *, session: str = "", **parameters: object) -> dict[str, Any]:
+    def ask(
+        self, method: str, *, session: str = "", seconds: float = PATIENCE_SECONDS, **parameters: object
+    ) -> dict[str, Any]:
         """One command and its result.
 
         Raises:
             Refused: the browser does not do it.
-            Failed: it does not answer.
+            TooLate: it does not answer.
         """
         self._number += 1
         number = self._number
         message = {"id": number, "method": method, "params": parameters}
         self._send({**message, "sessionId": session} if session else message)
-        end = time.monotonic() + PATIENCE_SECONDS
+        end = time.monotonic() + seconds
         while (found := self._hear(end - time.monotonic())) is not None:
             if found.get("id") == number:
                 if "error" in found:
                     raise Refused(f"the browser refuses {method}: {found['error']}")
                 return found["result"]
-        raise Failed(f"the browser has not answered {method} within {PATIENCE_SECONDS:g} s")
+        raise TooLate(f"the browser has not answered {method} within {seconds:g} s")
 
     def listen(self, seconds: float) -> None:
         """Takes note of what happens in the tabs during this time."""
@@ -198,8 +200,8 @@ class Tab:
         self._elsewhere: set[str] = set()
         self._active = 0.0
 
-    def ask(self, method: str, **parameters: object) -> dict[str, Any]:
-        return self._browser.ask(method, session=self.session, **parameters)
+    def ask(self, method: str, *, seconds: float = PATIENCE_SECONDS, **parameters: object) -> dict[str, Any]:
+        return self._browser.ask(method, session=self.session, seconds=seconds, **parameters)
 
     def go(self, url: str) -> None:
         """Begins to load a page. What an earlier one has received no longer counts."""
@@ -209,9 +211,10 @@ class Tab:
         if error := self.ask("Page.navigate", url=url).get("errorText"):
             raise Failed(f"cannot open {url.partition('?')[0]}: {error}")
 
-    def evaluate(self, expression: str) -> Any:
+    def evaluate(self, expression: str, *, seconds: float = PATIENCE_SECONDS) -> Any:
         """The value of an expression in the page."""
-        found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        how = {"returnByValue": True, "awaitPromise": True}
+        found = self.ask("Runtime.evaluate", expression=expression, seconds=seconds, **how)
         if "exceptionDetails" in found:
             raise Failed(f"the page cannot say {expression[:200]}: {found['exceptionDetails']}"[:800])
         return found["result"].get("value")
@@ -220,16 +223,15 @@ class Tab:
         """Waits until an expression in the page is true.
 
         Raises:
-            TooLate: it does not become so.
+            TooLate: it does not become so, or the page is too busy to say.
         """
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while (left := end - time.monotonic()) > 0:
             with suppress(Refused):  # a page that is being replaced says nothing
-                if self.evaluate(f"Boolean({condition})"):
+                if self.evaluate(f"Boolean({condition})", seconds=left):
                     return
             self._browser.listen(POLL_SECONDS)
-        text = self.evaluate("document.body?.innerText.slice(0, 300)")
-        raise TooLate(f"a page does not get as far as {condition[:200]}; it shows: {text!r}")
+        raise TooLate(f"a page does not get as far as {condition} within {seconds:g} s")
 
     def settle(self) -> None:
         """Waits until the page asks for nothing more."""
