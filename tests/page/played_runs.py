@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from binnacle.work.task import NewTask
-from page.browsing import Page, expect
+from page.browsing import WAIT_MILLISECONDS, Page, expect
 from runner.plays import Play
 from runner.repositories import Repository
 from runner.running_commands import RunningCommand
@@ -76,6 +76,6 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def expect_state(page: Page, words: str) -> None:
+def expect_state(page: Page, words: str, *, within_seconds: float = WAIT_MILLISECONDS / 1000) -> None:
     """Waits until a run stands so, by the badge beside its name."""
-    expect(page.locator(".view-head .badge")).to_have_text(words)
+    expect(page.locator(".view-head .badge")).to_have_text(words, timeout=within_seconds * 1000)

@@ -72,4 +72,7 @@ def entries(items: Iterable[str], *, empty: str = "") -> str:
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{name}</th>" for name in headings)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    label = ", ".join(headings)
+    # Who scrolls by keys must be able to have the focus in it.
+    shown = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide" role="group" tabindex="0" aria-label="{label}">{shown}</div>'
