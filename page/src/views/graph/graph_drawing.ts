@@ -163,14 +163,10 @@ function shorten(context: CanvasRenderingContext2D, text: string, width: number)
   const known = widths.get(text);
   if (known !== undefined) return known;
   let shown = text;
-  if (context.measureText(text).width > width) {
-    let [low, high] = [0, text.length];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle;
-      else high = middle - 1;
-    }
-    shown = `${text.slice(0, low)}…`;
+  let length = text.length;
+  for (let wide; (wide = context.measureText(shown).width) > width && length > 0; ) {
+    length = Math.min(length - 1, Math.floor((length * width) / wide));
+    shown = `${text.slice(0, length)}…`;
   }
   if (widths.size > 10_000) widths.clear();
   widths.set(text, shown);
