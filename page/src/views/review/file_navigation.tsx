@@ -42,8 +42,8 @@ function FileLink({ file, isKept }: { file: ReviewedFile; isKept: boolean }): JS
     <button type="button" class={`file-link ${file.protects ? "judges" : ""}`} title={visibleLine(file.path)} onClick={() => showFile(file.path)}>
       <span class="file-link-name">
         {isKept && "✓ "}
-        {splitHidden(file.path.slice(cut))}
-        {cut > 0 && <span class="muted"> {splitHidden(file.path.slice(0, cut))}</span>}
+        {splitHidden(file.path.slice(cut).replace(/\n/g, "↵"))}
+        {cut > 0 && <span class="muted"> {splitHidden(file.path.slice(0, cut).replace(/\n/g, "↵"))}</span>}
       </span>
       <span class="file-link-counts">
         <span class="added-count">+{file.added ?? 0}</span> <span class="removed-count">−{file.removed ?? 0}</span>

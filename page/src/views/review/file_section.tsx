@@ -98,7 +98,7 @@ function FileHead({ file, isOpen, onToggle, children }: FileHeadProps): JSX.Elem
           <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span>
           <span class="file-name">
             {file.before && <>{splitHidden(file.before)} → </>}
-            {splitHidden(file.path)}
+            {splitHidden(file.path.replace(/\n/g, "↵"))}
           </span>
         </button>
       </h3>
