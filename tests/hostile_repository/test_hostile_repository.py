@@ -5,14 +5,17 @@ import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
+from typing import Any
 
 import pytest
+from msgspec import inspect
 
 import forked_bn
 from binnacle.cli.command import Command
 from binnacle.cli.command_index import GROUPS
 from binnacle.cli.parser import load_group
 from binnacle.config.project_files import PROJECT_FILES
+from binnacle.web.endpoints import load_all
 from cli.conftest import Bn
 from cli.test_mcp import Client
 from hostile_repository.clone import (
@@ -25,6 +28,7 @@ from hostile_repository.clone import (
     write_folder_links,
     write_links,
 )
+from web.served_gui import ServedGui
 
 WAYS = {"files": write_files, "links": write_links, "folders": write_folder_links}
 
@@ -165,6 +169,52 @@ def test_no_session_does_what_the_repository_asks_for(bn, traps, way):
     finally:
         client.end()
     traps.check("".join(told))
+
+
+DECISIONS = ("trust_items",)
+"""What a person decides on the page; `web.test_needs_you` has it."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_page_does_what_the_repository_asks_for(bn, traps, way):
+    here = bn(way)
+    told = []
+    with ServedGui(here.repo, env=here.env) as served, served.acting() as person:
+        for name, endpoint in load_all().items():
+            asked = {field.encode_name: value_of(field.type) for field in fields_of(endpoint.asked) if field.required}
+            address = f"/api/{served.project}/{name}"
+            if endpoint.kind == "read":
+                answer = person.get(address, params=asked)
+            elif name not in DECISIONS:
+                answer = person.post(address, json=asked)
+            assert "E_INTERNAL" not in answer.text, (name, answer.text)
+            told.append(answer.text)
+        told += [person.get(f"/{path}").text for path in (".git/config", ".binnacle/config.toml", "assets/../spec.md")]
+    # Only what waits for trust shows what a file says, which is what a person has to see.
+    traps.check("".join(told))
+    assert left_running(here) == []
+
+
+def fields_of(asked: type) -> tuple[inspect.Field, ...]:
+    described = inspect.type_info(asked)
+    assert isinstance(described, inspect.StructType)
+    return described.fields
+
+
+def value_of(described: inspect.Type) -> Any:
+    """An argument of a call, which names what the repository brings."""
+    match described:
+        case inspect.IntType():
+            return 1
+        case inspect.StructType():
+            return {one.encode_name: value_of(one.type) for one in described.fields if one.required}
+        case inspect.DictType():
+            return {}
+        case inspect.ListType() | inspect.VarTupleType():
+            return [value_of(described.item_type)]
+        case inspect.LiteralType():
+            return described.values[0]
+    return NAME
 
 
 def reply(client: Client, number: int) -> str:
