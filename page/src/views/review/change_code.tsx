@@ -22,6 +22,8 @@ export interface ChangeCodeProps {
   /** The open review that lines can be commented in; empty if there is none. */
   reviewId: string;
   kept?: KeptFiles | undefined;
+  /** Told which lines comments belong to in the commit that is shown, by the ids of the comments. */
+  onPlaces?: (places: Readonly<Record<string, number>>) => void;
   onChanged: () => void;
 }
 
@@ -29,9 +31,10 @@ const MAX_FILES = 200;
 const WIDE = "(min-width: 75rem)";
 
 export function ChangeCode(props: ChangeCodeProps): JSX.Element {
-  const { query, hasPrevious } = props;
+  const { query, hasPrevious, onPlaces } = props;
   const [count, setCount] = useState(MAX_FILES);
   const { answer, error, reload, isPrevious } = useRead("review_files", { ...query, limit: count }, { on: ["review", "review_remark"] });
+  useEffect(() => answer && onPlaces?.(answer.places), [answer]);
   const isWide = useMatches(WIDE);
   const [isSplit, setSplit] = useState(() => localStorage.getItem("binnacle.diff") === "split");
   const chooseLayout = (value: boolean) => {

@@ -35,14 +35,17 @@ function startOf(step: 1 | -1): number {
   return focused && content().contains(focused) ? topOf(focused) + step : step > 0 ? -1 : 1;
 }
 
+const PLACES = [".diff-hunk", ".diff-gap", ".loading-note"].map((one) => `.review-code ${one}`).join();
+
 export function goToHunk(step: 1 | -1, retries = MAX_RETRIES, start = startOf(step)): void {
-  const places = [...document.querySelectorAll<HTMLElement>(".review-code .diff-hunk, .review-code .diff-gap")].filter((one) => one.getClientRects().length > 0);
+  const places = [...document.querySelectorAll<HTMLElement>(PLACES)].filter((one) => one.getClientRects().length > 0);
   const ahead = step > 0 ? places.filter((one) => topOf(one) > start) : places.filter((one) => topOf(one) < start).reverse();
   const next = ahead[0];
   if (!next) return;
-  if (!next.classList.contains("diff-gap")) return goTo(next);
+  if (next.matches(".diff-hunk")) return goTo(next);
   scrollBy(step > 0 ? topOf(next) : below(next.getBoundingClientRect().bottom));
-  if (retries > 0) setTimeout(() => goToHunk(step, retries - 1, step > 0 ? -HEAD_PIXELS : HEAD_PIXELS), RETRY_MS);
+  const left = next.matches(".loading-note") ? retries : retries - 1;
+  if (left > 0) setTimeout(() => goToHunk(step, left, step > 0 ? -HEAD_PIXELS : HEAD_PIXELS), RETRY_MS);
 }
 
 export function goToFile(step: 1 | -1): void {
@@ -58,25 +61,30 @@ function goToSection(section: HTMLElement, retries = 3): void {
   section.scrollIntoView({ block: "start" });
   section.focus({ preventScroll: true });
   // What comes into sight on the way gets its real height, which moves the section.
-  if (retries > 0) setTimeout(() => goToSection(section, retries - 1), RETRY_MS);
+  if (retries > 0) setTimeout(() => document.activeElement === section && goToSection(section, retries - 1), RETRY_MS);
+}
+
+function findSection(path: string): HTMLElement | undefined {
+  return [...document.querySelectorAll<HTMLElement>(".file-section")].find((one) => one.dataset.path === path);
 }
 
 export function showFile(path: string): void {
-  const section = [...document.querySelectorAll<HTMLElement>(".file-section")].find((one) => one.dataset.path === path);
-  if (section) goToSection(section);
+  waitFor(() => findSection(path), goToSection);
 }
 
-/** Shows the line of a comment, as far as the difference has it. */
-export function showLine(place: string): void {
-  const [, path = place, line = ""] = /^(.*):(\d+)$/s.exec(place) ?? [];
-  showFile(path);
-  const look = (retries: number) => {
-    const section = [...document.querySelectorAll<HTMLElement>(".file-section")].find((one) => one.dataset.path === path);
-    const row = section?.querySelector<HTMLElement>(`tr[data-line="${line}"]:not(.diff-hunk)`);
-    if (row) goTo(row);
-    else if (retries > 0) setTimeout(() => look(retries - 1), RETRY_MS);
-  };
-  if (line) setTimeout(() => look(MAX_RETRIES), 4 * RETRY_MS);
+/** Shows the line of a file, as far as the difference has it. */
+export function showLine(path: string, line: number): void {
+  waitFor(() => findSection(path), (section) => {
+    goToSection(section);
+    if (line) setTimeout(() => waitFor(() => section.querySelector<HTMLElement>(`tr[data-line="${line}"]:not(.diff-hunk)`), goTo), 4 * RETRY_MS);
+  });
+}
+
+/** Goes on when what is still loaded is there. */
+function waitFor(find: () => HTMLElement | null | undefined, go: (found: HTMLElement) => void, retries = MAX_RETRIES): void {
+  const found = find();
+  if (found) go(found);
+  else if (retries > 0) setTimeout(() => waitFor(find, go, retries - 1), RETRY_MS);
 }
 
 /** Opens the form for a comment on the line that has the focus, or on the first that is seen. */

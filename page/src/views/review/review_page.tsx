@@ -32,6 +32,7 @@ function LoadedReview({ found, reload }: { found: ReviewAnswer; reload: () => vo
   const isReadonly = useIsReadonly();
   const { task, review } = found;
   const [asking, setAsking] = useState<"accept" | "reject" | null>(null);
+  const [places, setPlaces] = useState<Readonly<Record<string, number>>>({});
   const kept = useKeptFiles(review?.id ?? "");
   const drafts = found.remarks.filter((one) => one.state === "draft").length;
   const isOpen = review?.status === "open" && !isReadonly;
@@ -55,7 +56,7 @@ function LoadedReview({ found, reload }: { found: ReviewAnswer; reload: () => vo
         </details>
       )}
       <VerdictList verdicts={found.verdicts} />
-      <RemarkList remarks={found.remarks} viewer={found.viewer} onChanged={reload} />
+      <RemarkList remarks={found.remarks} places={places} viewer={found.viewer} onChanged={reload} />
       <ChangeCode
         query={{ subject: review?.id ?? task.id, since: filters.since ?? "base" }}
         hasPrevious={found.previous !== undefined && found.previous !== ""}
@@ -63,6 +64,7 @@ function LoadedReview({ found, reload }: { found: ReviewAnswer; reload: () => vo
         viewer={found.viewer}
         reviewId={isOpen ? review.id : ""}
         kept={isOpen ? kept : undefined}
+        onPlaces={setPlaces}
         onChanged={reload}
       />
       {isOpen && (
