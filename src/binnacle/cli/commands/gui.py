@@ -1,5 +1,6 @@
 """`bn gui`: the page for people."""
 
+import gc
 import os
 import sys
 from argparse import Namespace
@@ -54,6 +55,8 @@ def gui(context: Context, args: Namespace) -> PageLinkAnswer | None:
         raise UsageError(f"bn gui: not a port: {args.port}", hint="1 to 65535, or 0 for a free one")
     if args.link:
         return _describe(_find_served(args.port))
+    # What is imported stays; collecting garbage in between only costs time.
+    gc.disable()
     import asyncio
 
     from binnacle.project.project import require_project
@@ -92,6 +95,8 @@ def _describe(page: "ServedPage") -> PageLinkAnswer:
 
 def _announce(link: str, project: str, context: Context, *, opens: bool) -> None:
     """Says where the page is, once it is served, and opens it where there is a browser."""
+    gc.freeze()
+    gc.enable()
     import msgspec
 
     line = (
