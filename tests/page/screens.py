@@ -21,7 +21,10 @@ MAX_NODES = 2000
 
 def find_faults(page: Page) -> list[str]:
     """What is wrong with what a page shows, for people of any ability: axe's findings, and what is out of reach."""
-    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    wide = page.evaluate(
+        "Math.max(...[document.documentElement, document.getElementById('content')]"
+        ".map((one) => one.scrollWidth - one.clientWidth))"
+    )
     return [*find_violations(page), *([f"it is {wide} pixels wider than the screen"] if wide > 0 else [])]
 
 

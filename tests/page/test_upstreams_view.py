@@ -133,7 +133,7 @@ def test_changed_tools_are_accepted_with_their_diff_and_their_text_stays_text(gu
     expect(diff.locator(".added-line")).to_contain_text("<img src=x")
     expect(diff).not_to_contain_text("\u202e")
     page.get_by_role("link", name="All upstream servers").click()
-    expect(card_of(page, "one")).to_contain_text("1 changed tools")
+    expect(card_of(page, "one")).to_contain_text("changed tools: 1")
     page.get_by_role("link", name="Review one").click()
     page.keyboard.press("Control+k")
     page.keyboard.type("accept its changed")
@@ -290,7 +290,7 @@ def test_upstreams_can_be_seen_by_everybody_on_any_screen(gui, visit, screen, vi
         expect(card_of(page, name).locator(".badge").first).to_have_text(state)
     says.write_text(HOSTILE)
     page.get_by_role("button", name="Test good").click()
-    expect(card_of(page, "good")).to_contain_text("1 changed tools")
+    expect(card_of(page, "good")).to_contain_text("changed tools: 1")
     browser.show(page, view)
     page.locator(".upstream-row, .upstream-part").first.wait_for()
     assert find_faults(page) == []

@@ -74,7 +74,7 @@ function GraphSummary({ page }: { page: GraphPage }): JSX.Element {
   return (
     <div class="graph-summary">
       <p>
-        {page.nodes.length} tasks, <strong>{ready.length} ready</strong>
+        {page.nodes.length} task{page.nodes.length === 1 ? "" : "s"}, <strong>{ready.length} ready</strong>
         {page.cut && ". There are more; choose a feature or a task to see them"}.
       </p>
       {blocking.length > 0 && (

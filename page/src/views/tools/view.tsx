@@ -38,7 +38,7 @@ function Catalog({ page, filters }: { page: ToolsPage; filters: Filters }): JSX.
     <>
       <ToolFilters page={page} filters={filters} />
       <p class="tool-sum" role="status">
-        {shown.length} tools, about {tokens.toLocaleString("en")} tokens when an agent sees all of them.
+        {shown.length} tool{shown.length === 1 ? "" : "s"}, about {tokens.toLocaleString("en")} tokens when an agent sees all of them.
         {recipe?.description && <span class="muted"> {recipe.name}: {recipe.description}</span>}
       </p>
       {recipe?.has_upstreams && <p class="hint">It also gets the tools of upstream servers; those of tested servers are listed.</p>}

@@ -101,7 +101,7 @@ export function ChangedTools({ page, onChange }: { page: UpstreamPage; onChange:
         </div>
       )}
       {isAsking && (
-        <ConfirmDialog title={`Accept ${page.changes.length} changed tools?`} action="Accept" isPending={isPending} onConfirm={accept} onClose={() => setAsking(false)}>
+        <ConfirmDialog title="Accept the changed tools?" action="Accept" isPending={isPending} onConfirm={accept} onClose={() => setAsking(false)}>
           <p>Agents read the descriptions of tools as instructions. Accept them only if you have read what changed.</p>
           <p>{page.changes.map((change) => change.tool).join(", ")}</p>
         </ConfirmDialog>

@@ -61,7 +61,7 @@ function UpstreamRow({ entry, onChange }: { entry: UpstreamEntry; onChange: () =
       <div class="upstream-main">
         <h2>
           <a href={formatAddress({ view: "upstreams", rest: [server.name] })}>{server.name}</a> <StateBadge entry={entry} />
-          {entry.changed_tools > 0 && <Badge tone="warning">{entry.changed_tools} changed tools</Badge>}
+          {entry.changed_tools > 0 && <Badge tone="warning">changed tools: {entry.changed_tools}</Badge>}
         </h2>
         <p class="upstream-target">
           <code>{server.target}</code>
