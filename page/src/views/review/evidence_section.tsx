@@ -72,8 +72,8 @@ function CheckResult({ check, commit }: { check: ReviewedCheck; commit: string }
         <>
           , at <code>{check.commit.slice(0, 8)}</code>
         </>
-      )}{" "}
-      <Age at={check.at} />
+      )}
+      , <Age at={check.at} />
       {failed.length > 0 && (
         <p class="tried-reason">
           Failed: {splitHidden(failed.slice(0, MAX_FAILED).join(", "))}
