@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { api, ApiError } from "../../api/client";
 import type { PlacedEntry } from "../../api/types";
 
-const POLL_MS = 400;
+const POLL_MS = 250;
 const MAX_ENTRIES = 8_000;
 
 export interface LiveTranscript {
