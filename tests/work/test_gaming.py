@@ -140,6 +140,13 @@ def test_the_strictest_decision_of_the_policy_counts():
     assert set(DEFAULT_PROTECTION) == set(FINDING_KINDS)
 
 
+@pytest.mark.parametrize("word", ["lines", "threshold", "skip", "raise", "expect", "async"])
+@pytest.mark.parametrize("path", ["tests/test_a.py", "pyproject.toml", ".coveragerc"])
+def test_a_file_of_spaces_is_measured_at_once(path, word):
+    text = word + " " * 200_000 + "x"
+    decide_policy(measure_change([changed(path, text, f"{text} ")]))
+
+
 @given(st.text(max_size=200), st.one_of(st.none(), st.text(max_size=400)), st.one_of(st.none(), st.text(max_size=400)))
 def test_no_text_breaks_the_measure(path, before, after):
     decide_policy(measure_change([changed(path, before, after), changed(f"tests/{path}", before, after)]))

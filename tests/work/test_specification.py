@@ -204,3 +204,8 @@ def test_what_cannot_be_given_is_said(monkeypatch):
     assert find_problems(long) == [
         f"it has about {specification.count_tokens(long)} tokens: 41 parts, of which 40 are planned"
     ]
+
+
+@pytest.mark.parametrize("line", ["-|" + " " * 100_000 + "x", " " * 100_000 + "x|", "- [" + " " * 100_000 + "x"])
+def test_a_line_of_spaces_is_read_at_once(line):
+    parse_specification(f"a|b\n{line}\n")

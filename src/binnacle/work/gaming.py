@@ -104,7 +104,7 @@ _RUNNER_OPTIONS = re.compile(r"""\baddopts\b | \bpytest_plugins\b | ^\s*["']?-p\
 
 _THRESHOLD = re.compile(
     r"""(?P<name>fail[-_]under|min[-_]?coverage|coverageThreshold|\bthresholds?\b|--cov-fail-under|\bstatements|\bbranches
-      |\blines|\bfunctions|min[-_]?score|minimum[-_]?coverage)["']?\s*[=:\s]\s*["']?(?P<value>\d+(?:\.\d+)?)""",
+      |\blines|\bfunctions|min[-_]?score|minimum[-_]?coverage)["']?(?:\s*[=:]\s*|\s+)["']?(?P<value>\d+(?:\.\d+)?)""",
     re.VERBOSE | re.IGNORECASE,
 )
 _PRODUCT_TEXT = (".md", ".rst", ".txt", ".json", ".yaml", ".yml", ".toml", ".lock", ".cfg", ".ini", ".html", ".svg")

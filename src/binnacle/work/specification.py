@@ -44,7 +44,7 @@ _QUOTE = r"(?:\*\*|__|`)"
 _NAMED = re.compile(
     rf"{_QUOTE}?(?:\[({_ID})\]|\(({_ID})\)|({_ID})(?={_QUOTE}?[ \t]*[:.)–—]|{_QUOTE})){_QUOTE}?[:.)–— \t]*"
 )
-_CELL_ID = re.compile(rf"[ \t]*\|?[ \t]*(?:\*\*|`)?({_ID})(?:\*\*|`)?[ \t]*\|")
+_CELL_ID = re.compile(rf"[ \t]*(?:\|[ \t]*)?(?:\*\*|`)?({_ID})(?:\*\*|`)?[ \t]*\|")
 
 
 class SpecSection(NamedTuple):

@@ -189,3 +189,8 @@ def test_a_python_that_fails_is_a_failed_launch(desk):
 def test_comments_and_last_commas_are_no_mistakes(text, value):
     assert json.loads(without_comments(text)) == value
     assert len(without_comments(text)) == len(text)
+
+
+@pytest.mark.parametrize("comments", ["/" * 5000, "/**/" * 5000, "/*" * 5000, " //\n" * 5000])
+def test_comments_without_end_are_read_at_once(comments):
+    assert without_comments(f"[1,{comments}").startswith("[1")

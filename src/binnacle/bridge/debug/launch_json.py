@@ -14,7 +14,7 @@ from binnacle.errors import did_you_mean
 
 _PLATFORM = {"darwin": "osx", "win32": "windows"}.get(sys.platform, "linux")
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=(?>\s|//[^\n]*|/\*.*?\*/)*+[}\]])', re.DOTALL)
 """A string, which stays; a comment or a comma before a closing bracket, which is removed."""
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")

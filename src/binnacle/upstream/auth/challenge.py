@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 _PART = re.compile(
-    r"""\s*,?\s*(?:
+    r"""(?:\s*,)?\s*(?:
         (?P<name>[\w!#$%&'*+.^`|~-]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>[^\s,"]+))
       | (?P<scheme>[\w!#$%&'*+.^`|~-]+)(?=\s|,|$)
     )""",
