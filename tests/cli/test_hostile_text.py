@@ -194,7 +194,7 @@ def test_an_import_keeps_nothing_that_a_terminal_obeys(bn, tmp_path):
 
 WRITERS = {
     "main.py", "screen.py", "progress_bar.py", "run_view.py", "mcp.py", "completion.py", "emit.py", "upstream_live.py",
-    "upstream_login.py", "report.py",
+    "upstream_login.py", "report.py", "gui.py", "run.py",
 }  # fmt: skip
 """Where text is written past a screen: JSON, what we made ourselves, or what passed `printable` in the same line."""
 

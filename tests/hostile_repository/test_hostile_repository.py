@@ -48,6 +48,7 @@ VALUES = {
     "mcp serve": ("--recipe", NAME),
     "bridge host": ("--idle", "0.2"),
     "run": ("spec.md", "--iterations", "1"),
+    "gui": ("--link",),  # what it serves is tested with every endpoint, below
     "store export": ("exported.jsonl",),
     "discipline import": ("generic",),
     "completion": ("bash",),

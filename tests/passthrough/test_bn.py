@@ -14,17 +14,15 @@ from passthrough.stage import bounded
 
 
 @pytest.fixture
-def repo(either, tmp_path):
-    """A repository in which calls run `bn`."""
+def repo(either, tmp_path, monkeypatch):
+    """A repository in which calls run `bn`, for an agent with the same home."""
     subprocess.run(["git", "init", "--quiet", str(tmp_path / "repo")], check=True, timeout=60)
     either.command = BN if either.options.get("fork") is False else BN._replace(argv=("/nowhere/bn",))
     either.cwd = str(tmp_path / "repo")
-    either.env |= {
-        "BN_DATA_DIR": str(tmp_path / "data"),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
-        "HOME": str(tmp_path),
-        "BN_USER": "ann",
-    }
+    home = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HOME": str(tmp_path)}
+    for name, value in home.items():
+        monkeypatch.setenv(name, value)
+    either.env |= {"BN_DATA_DIR": str(tmp_path / "data"), "BN_USER": "ann", **home}
     return either
 
 

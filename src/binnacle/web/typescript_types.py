@@ -168,7 +168,6 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.write(text)
         return 0
     if arguments[0] == "--write":
-        os.makedirs(os.path.dirname(TARGET), exist_ok=True)
         with open(TARGET, "w", encoding="utf-8") as file:
             file.write(text)
         return 0

@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from binnacle.config.trust import TrustItem
-from binnacle.errors import ConfigError, NotFound, did_you_mean
+from binnacle.errors import ConfigError, NextStep, NotFound, did_you_mean
+from binnacle.upstream import upstream_steps
 from binnacle.upstream.configuration.config_paths import lists_folder
 from binnacle.upstream.configuration.server_config import ConfigProblem, ConfigSource, ServerConfig
 from binnacle.upstream.configuration.server_entry import ServerEntry, build_server
@@ -88,7 +89,7 @@ def find_server(found: ServersOverview, name: str) -> ConfiguredServer:
     for problem in found.problems:
         if not problem.server:
             raise ConfigError(f"{problem.where}: {problem.message}", hint=problem.hint)
-    hint = did_you_mean(name, list(found.servers)) or "bn upstream list names them; bn upstream add adds one"
+    hint: str | NextStep = did_you_mean(name, list(found.servers)) or upstream_steps.LIST_SERVERS
     raise NotFound(f"no server is called {name!r}", hint=hint)
 
 
