@@ -64,7 +64,8 @@ function renderAddress(address: string): ComponentChildren {
 
 function renderLink(label: string, target: string, isImage: boolean, depth: number): ComponentChildren {
   if (!isOutside(target)) return label === target ? <code>{target}</code> : [renderInline(label, depth + 1), " (", <code>{target}</code>, ")"];
-  const text = isImage ? `image: ${label}` : renderInline(label, depth + 1);
+  // A label that is an address is no link of its own: it would lead somewhere else than the one around it.
+  const text = isImage ? `image: ${label}` : renderInline(label, label.includes("://") ? Infinity : depth + 1);
   return [<OutsideLink target={target}>{text}</OutsideLink>, label !== target && <span class="link-target"> ({hostOf(target)})</span>];
 }
 
