@@ -231,6 +231,7 @@ def test_who_saves_second_may_replace_what_the_other_wrote(project, gui, visit):
     bn(project.repo, "task", "update", task, "--description", "by mail")
     page.get_by_role("textbox", name="Description").fill("by pigeon")
     page.get_by_role("button", name="Save").click()
+    expect(page.locator("blockquote")).to_have_text("by mail")
     page.get_by_role("button", name="Replace it by mine").click()
     expect(section(page, "Description")).to_contain_text("by pigeon")
     assert project.task(task).description == "by pigeon"
