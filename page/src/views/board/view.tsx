@@ -23,7 +23,7 @@ export default function BoardView(): JSX.Element {
   const asked = boardQuery(filters);
   const board = useRead("board", asked, { on: CARD_ENTITIES });
   const isReadonly = useIsReadonly();
-  const moves = useTaskMoves(board.reload);
+  const { move, dialogs } = useTaskMoves(board.reload);
   const queue = useAction("queue_task");
   const [isAdding, setAdding] = useState(false);
   const searchField = useRef<HTMLDivElement>(null);
@@ -72,7 +72,7 @@ export default function BoardView(): JSX.Element {
                   asked={asked}
                   steps={steps}
                   isReadonly={isReadonly}
-                  onMove={moves.move}
+                  onMove={move}
                   onQueue={place}
                 />
               )
@@ -81,7 +81,7 @@ export default function BoardView(): JSX.Element {
         </div>
       )}
       {isAdding && <AddTaskDialog onClose={() => setAdding(false)} />}
-      {moves.dialogs}
+      {dialogs}
     </div>
   );
 }

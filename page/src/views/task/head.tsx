@@ -23,10 +23,10 @@ export function TaskHead({ page, isReadonly, onChanged }: SectionProps): JSX.Ele
   const { project } = useAddress();
   const [isEditing, setEditing] = useState(false);
   const [isDeleting, setDeleting] = useState(false);
-  const moves = useTaskMoves(onChanged);
+  const { move, waive, isPending, dialogs } = useTaskMoves(onChanged);
   const isOpen = !CLOSED.includes(task.status);
   const share = () => void downloadTask(project, task.id);
-  const finish = () => moves.move(task, "done");
+  const finish = () => move(task, "done");
   useCommands([
     { title: "Save this task as a file", group: "Task", run: share },
     ...(isReadonly ? [] : [{ title: "Edit the title", group: "Task", keys: "e", run: () => setEditing(true) }]),
@@ -36,7 +36,7 @@ export function TaskHead({ page, isReadonly, onChanged }: SectionProps): JSX.Ele
     { title: "Save as a file", note: "One page with everything, to keep or to send", run: share },
     { title: "Copy its id", run: () => void navigator.clipboard.writeText(task.id).then(() => showToast("Copied.")) },
   ];
-  if (!isReadonly && isOpen) more.push({ title: "Close without checks…", run: () => moves.waive(task) });
+  if (!isReadonly && isOpen) more.push({ title: "Close without checks…", run: () => waive(task) });
   if (!isReadonly) more.push({ title: "Delete…", isDangerous: true, run: () => setDeleting(true) });
   const field = { name: "title", label: "Title", text: task.title, parse: (text: string) => text };
   return (
@@ -56,13 +56,13 @@ export function TaskHead({ page, isReadonly, onChanged }: SectionProps): JSX.Ele
         <StatusBadge status={task.status} />
         <LevelBadge level={task.evidence_level ?? ""} />
         {!isReadonly && isOpen && (
-          <button type="button" class="button primary" disabled={moves.isPending} onClick={finish}>
+          <button type="button" class="button primary" disabled={isPending} onClick={finish}>
             <Icon name="check" />
             Done
           </button>
         )}
         {!isReadonly && (
-          <Menu items={moveItems(task, moves.move)} isDisabled={moves.isPending}>
+          <Menu items={moveItems(task, move)} isDisabled={isPending}>
             Move to
             <Icon name="down" />
           </Menu>
@@ -76,7 +76,7 @@ export function TaskHead({ page, isReadonly, onChanged }: SectionProps): JSX.Ele
           <Icon name="more" />
         </Menu>
       </div>
-      {moves.dialogs}
+      {dialogs}
       {isDeleting && <DeleteDialog id={task.id} title={task.title} onClose={() => setDeleting(false)} />}
     </header>
   );

@@ -51,7 +51,10 @@ export interface TaskMoves {
   /** Closes a task without its checks, for a reason. */
   waive: (task: MovableTask) => void;
   isPending: boolean;
-  /** Put this somewhere on the page: it asks what a move needs. */
+  /**
+   * Put this somewhere on the page: it asks what a move needs. Take the object apart at once: a handler that captures
+   * the dialogs keeps, through their parents, everything that was ever rendered around them.
+   */
   dialogs: ComponentChildren;
 }
 
