@@ -1,6 +1,6 @@
 // The log: what happened, as sentences, as it happens.
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogQuery } from "../../api/types";
 import { EmptyView, ErrorNote, LoadingNote } from "../../parts/notes";
 import { WindowedList } from "../../parts/windowed_list";
@@ -23,9 +23,12 @@ export default function LogView(): JSX.Element {
     announce(isPaused ? "The log goes on." : "The log is paused.");
   };
   useCommands([{ title: isPaused ? "Go on with the log" : "Pause the log", group: "Log", keys: "p", run: pause }]);
-  // A rare word may be far down: each answer looks through a part of the log only.
+  // A rare word may be far down: each answer looks through a part of the log only. And whoever came to the end while
+  // something else was read has not been answered yet.
+  const lastShown = useRef(0);
   useEffect(() => {
-    if (entries.length < 20 && !isComplete && !isLoading && !error) loadOlder();
+    const isAtEnd = entries.length < 20 || lastShown.current >= entries.length;
+    if (isAtEnd && !isComplete && !isLoading && !error) loadOlder();
   }, [entries.length, isComplete, isLoading]);
   const isFiltered = Object.values(filters).some(Boolean);
   return (
@@ -54,7 +57,10 @@ export default function LogView(): JSX.Element {
           count={entries.length + (isComplete ? 0 : 1)}
           keyOf={(index) => String(entries[index]?.seq ?? "older")}
           rowHeight={ROW_PX}
-          onRange={(_, last) => last >= entries.length && loadOlder()}
+          onRange={(_, last) => {
+            lastShown.current = last;
+            if (last >= entries.length) loadOlder();
+          }}
           renderRow={(index) => {
             const entry = entries[index];
             return entry ? <LogRow entry={entry} /> : <p class="log-older muted">{isLoading ? "Reading older events…" : "Older events follow."}</p>;
