@@ -32,6 +32,10 @@ FASTER = 20
 
 VIEWS = ("board", "log", "needs_you")
 
+NODES_BUDGET = 2000
+
+GROUP = "page, an hour of events"
+
 READINGS = 10
 
 AGENTS = 4
@@ -75,6 +79,7 @@ def measure(plan: Plan, browser: Browser, size: int) -> Iterator[Result]:
 
 def _hour(browser: Browser, tabs: dict[str, Tab], place: Place, store: Store) -> Iterator[Result]:
     heaps: dict[str, list[float]] = {view: [] for view in tabs}
+    nodes: dict[str, list[float]] = {view: [] for view in tabs}
     servers: list[float] = []
     began, first = time.monotonic(), _newest(store)
     turn = 0
@@ -88,11 +93,13 @@ def _hour(browser: Browser, tabs: dict[str, Tab], place: Place, store: Store) ->
         _let_catch_up(tabs, store, reading)
         for view, tab in tabs.items():
             heaps[view].append(tab.heap())
+            nodes[view].append(tab.ask("Memory.getDOMCounters")["nodes"])
         servers.append(sum(map(resident, (place.pid, *descendants(place.pid)))))
     seconds, caused = time.monotonic() - began, _newest(store) - first
     note = f"{caused} events in {seconds:.0f} s; after each tenth of them: "
     for view, values in heaps.items():
         yield _grown(f"JavaScript heap, {view}", values, note)
+        yield _nodes(f"nodes in memory, {view}", nodes[view])
     yield _grown("memory of the server", servers, note)
 
 
@@ -125,10 +132,11 @@ def _newest(store: Store) -> int:
 
 
 def _grown(name: str, values: list[float], note: str) -> Result:
+    """Megabytes at the end, against those at the beginning."""
     before, after = median(values[:ENDS]), median(values[-ENDS:])
     ratio = after / before
     return Result(
-        group="page, an hour of events",
+        group=GROUP,
         name=name,
         value=after,
         unit="MB",
@@ -138,3 +146,10 @@ def _grown(name: str, values: list[float], note: str) -> Result:
         met=ratio <= BUDGET,
         note=note + ", ".join(f"{one:.2f}" for one in values),
     )
+
+
+def _nodes(name: str, values: list[float]) -> Result:
+    """Nodes at the end, with those that something keeps although they are no longer shown."""
+    after = median(values[-ENDS:])
+    budget = f"≤ {NODES_BUDGET} nodes"
+    return Result(group=GROUP, name=name, value=after, unit="nodes", budget=budget, met=after <= NODES_BUDGET)
