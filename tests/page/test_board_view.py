@@ -42,13 +42,15 @@ def fill(project: StockedProject) -> list[str]:
     return pending
 
 
-def test_every_status_is_a_column_with_its_count(project, gui, visit):
+def test_every_status_is_a_column_with_its_count_and_what_is_done_but_not_proven_too(project, gui, visit):
     fill(project)
     page = visit(gui).open("board")
     expect(column(page, "Pending").locator(".count")).to_have_text("5")
     expect(column(page, "In progress").locator(".count")).to_have_text("1")
     expect(page.locator(".column-head").first).to_have_text(re.compile("Draft"))
-    expect(page.locator(".board-column")).to_have_count(9)
+    expect(column(page, "Done, not proven").locator(".count")).to_have_text("1")
+    expect(column(page, "Done").locator(".count")).to_have_text("0")
+    expect(page.locator(".board-column")).to_have_count(10)
     expect(page.get_by_text("8 tasks")).to_be_visible()
     assert find_faults(page) == []
 

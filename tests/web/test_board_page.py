@@ -45,6 +45,15 @@ class TestColumns:
             page("move_task", id=closed, status="cancelled", reason="not needed")
         assert titles(columns(page)["cancelled"]) == ["Last closed", "First closed"]
 
+    def test_what_is_done_and_only_said_has_one_of_its_own(self, page):
+        said, proven = add(page, "Only said", "Checked")
+        for task in (said, proven):
+            page("move_task", id=task, status="done")
+        page.write(lambda tx: tasks.TASKS.update(tx, {"evidence_level": "checked"}, "id = ?", proven))
+        found = [one for one in page("board")["columns"] if one["status"] == "done"]
+        assert [(one["is_unproven"], titles(one)) for one in found] == [(False, ["Checked"]), (True, ["Only said"])]
+        assert titles(page("board_column", status="done", is_unproven=True)) == ["Only said"]
+
 
 class TestFilters:
     def test_each_restricts_counts_and_cards(self, page):

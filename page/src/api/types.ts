@@ -113,6 +113,7 @@ export interface BoardChoices {
 /** The tasks of one status: how many there are, and a window of them. */
 export interface BoardColumn {
   status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  is_unproven: boolean;
   total: number;
   offset: number;
   cards: BoardCard[];
@@ -314,6 +315,7 @@ export interface ColumnQuery {
   priority?: number | null;
   limit?: number;
   status: "blocked" | "cancelled" | "done" | "draft" | "in_progress" | "in_review" | "needs_input" | "partial" | "pending";
+  is_unproven?: boolean;
   offset?: number;
 }
 

@@ -23,10 +23,10 @@ export interface BoardColumnProps {
 }
 
 export function BoardColumn({ column, asked, steps, isReadonly, onMove, onQueue }: BoardColumnProps): JSX.Element {
-  const { status, total } = column;
+  const { status, total, is_unproven } = column;
   const cardAt = useCards(column, asked);
   const [isTarget, setTarget] = useState(false);
-  const name = statusWords(status);
+  const name = is_unproven ? "Done, not proven" : statusWords(status);
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setTarget(false);
@@ -63,7 +63,7 @@ export function BoardColumn({ column, asked, steps, isReadonly, onMove, onQueue 
           count={total}
           rowHeight={CARD_HEIGHT_PX}
           isFocusable={false}
-          keyOf={(index) => cardAt.card(index)?.id ?? `${status} ${index}`}
+          keyOf={(index) => cardAt.card(index)?.id ?? `${name} ${index}`}
           onRange={cardAt.show}
           renderRow={(index) => {
             const card = cardAt.card(index);
@@ -84,7 +84,7 @@ function useCards(column: Column, asked: BoardQuery): { card: (index: number) =>
   const [shown, setShown] = useState({ from: 0, isFirst: true });
   const more = useRead(
     "board_column",
-    { ...asked, status: column.status, offset: shown.from, limit: 3 * PAGE_CARDS },
+    { ...asked, status: column.status, is_unproven: column.is_unproven, offset: shown.from, limit: 3 * PAGE_CARDS },
     { on: CARD_ENTITIES, skip: shown.isFirst },
   ).answer;
   const show = (first: number, last: number) => {

@@ -62,22 +62,17 @@ export default function BoardView(): JSX.Element {
       )}
       {board.answer && board.answer.total > 0 && (
         <div class="board-columns" tabIndex={-1} data-skip-target role="group" aria-label="Columns" onKeyDown={moveFocus}>
-          {STATUS_ORDER.map((status) => {
-            const column = columns.find((one) => one.status === status);
-            return (
-              column && (
-                <BoardColumn
-                  key={`${status} ${JSON.stringify(asked)}`}
-                  column={column}
-                  asked={asked}
-                  steps={steps}
-                  isReadonly={isReadonly}
-                  onMove={move}
-                  onQueue={place}
-                />
-              )
-            );
-          })}
+          {STATUS_ORDER.flatMap((status) => columns.filter((one) => one.status === status)).map((column) => (
+            <BoardColumn
+              key={`${column.status} ${column.is_unproven} ${JSON.stringify(asked)}`}
+              column={column}
+              asked={asked}
+              steps={steps}
+              isReadonly={isReadonly}
+              onMove={move}
+              onQueue={place}
+            />
+          ))}
         </div>
       )}
       {isAdding && <AddTaskDialog onClose={() => setAdding(false)} />}

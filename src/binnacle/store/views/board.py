@@ -1,11 +1,13 @@
 """Tasks as cards of a board: a column for each status, in windows, with what a reader wants to see at a glance.
 
+What is done and not proven has a column of its own, so that nobody takes it for what Binnacle saw.
+
 Only the cards of a window are looked up, so that a board of ten thousand tasks costs as much as one of a hundred.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -14,12 +16,36 @@ from binnacle.store import agents
 from binnacle.store.table import escape_like, placeholders
 from binnacle.store.tasks import TASKS, TaskFilter
 from binnacle.store.transaction import Reader
-from binnacle.work.evidence import EvidenceLevel
+from binnacle.work.evidence import PROVEN, EvidenceLevel
 from binnacle.work.ids import TaskId
 from binnacle.work.status import STATUSES, Kind, Status, is_closed
 from binnacle.work.task import Task
 
 MAX_SEARCH_WORDS = 8
+
+
+_IS_PROVEN = f"evidence_level in ({', '.join(repr(level) for level in PROVEN)})"
+
+
+class ColumnName(NamedTuple):
+    """Which column a task belongs to."""
+
+    status: Status
+    is_unproven: bool = False
+    """Whether its tasks are done and not proven."""
+
+    def where(self) -> str:
+        """The condition in SQL."""
+        if self.status != "done":
+            return f"status = '{self.status}'"
+        return f"status = 'done' and {'not ' if self.is_unproven else ''}{_IS_PROVEN}"
+
+
+COLUMN_NAMES = tuple(
+    ColumnName(status, is_unproven)
+    for status in STATUSES
+    for is_unproven in ((False, True) if status == "done" else (False,))
+)
 
 
 class BoardFilter(Struct, frozen=True, kw_only=True):
@@ -94,31 +120,35 @@ class BoardColumn(Struct, frozen=True, kw_only=True):
     """The tasks of one status: how many there are, and a window of them."""
 
     status: Status
+    is_unproven: bool = False
+    """Whether its tasks are done and not proven."""
+
     total: int
     offset: int
     cards: list[BoardCard]
 
 
-def count_columns(tx: Reader, which: BoardFilter) -> dict[Status, int]:
+def count_columns(tx: Reader, which: BoardFilter) -> dict[ColumnName, int]:
     """How many tasks each column has."""
     where, values = which.where()
-    found = dict.fromkeys(STATUSES, 0)
-    found.update({row[0]: row[1] for row in _count(tx, where, values)})
+    found = dict.fromkeys(COLUMN_NAMES, 0)
+    is_unproven = f"case when status = 'done' and not {_IS_PROVEN} then 1 else 0 end"
+    rows = tx.rows(f"select status, {is_unproven}, count(*) from task where {where} group by 1, 2", *values)
+    found.update({ColumnName(row[0], bool(row[1])): row[2] for row in rows})
     return found
 
 
-def _count(tx: Reader, where: str, values: list[Any]) -> Sequence[Any]:
-    return tx.rows(f"select status, count(*) from task where {where} group by status", *values)
-
-
-def load_column(tx: Reader, status: Status, which: BoardFilter, *, offset: int, limit: int, total: int) -> BoardColumn:
+def load_column(
+    tx: Reader, name: ColumnName, which: BoardFilter, *, offset: int, limit: int, total: int
+) -> BoardColumn:
     """A window of a column: open tasks in the order in which they are taken, closed ones from the newest on."""
     where, values = which.where()
-    order = "closed_at desc, number desc" if is_closed(status) else "queue_rank, priority, number"
+    order = "closed_at desc, number desc" if is_closed(name.status) else "queue_rank, priority, number"
     found = TASKS.select(
-        tx, f"where status = ? and {where} order by {order} limit ? offset ?", status, *values, limit, offset
+        tx, f"where {name.where()} and {where} order by {order} limit ? offset ?", *values, limit, offset
     )
-    return BoardColumn(status=status, total=total, offset=offset, cards=describe_cards(tx, found))
+    cards = describe_cards(tx, found)
+    return BoardColumn(status=name.status, is_unproven=name.is_unproven, total=total, offset=offset, cards=cards)
 
 
 def describe_cards(tx: Reader, tasks: Sequence[Task]) -> list[BoardCard]:

@@ -11,11 +11,11 @@ from binnacle.sessions.planning import session_folder
 from binnacle.store import feature_names
 from binnacle.store.transaction import Reader
 from binnacle.store.views import board
-from binnacle.store.views.board import BoardColumn, BoardFilter
+from binnacle.store.views.board import BoardColumn, BoardFilter, ColumnName
 from binnacle.web.endpoints import NoArguments, reads
 from binnacle.web.page_project import PageProject
 from binnacle.work.evidence import EvidenceLevel
-from binnacle.work.status import STATUSES, Status
+from binnacle.work.status import Status
 
 MAX_STEP_CHARACTERS = 160
 MAX_LISTED_TAGS = 100
@@ -44,6 +44,7 @@ class ColumnQuery(BoardQuery, frozen=True, kw_only=True):
     """A window of one column."""
 
     status: Status
+    is_unproven: bool = False
     offset: Annotated[int, Meta(ge=0)] = 0
 
 
@@ -87,10 +88,11 @@ async def read_board(project: PageProject, asked: BoardQuery) -> BoardPage:
         which = _filter(asked)
         counts = board.count_columns(tx, which)
         columns = [
-            board.load_column(tx, status, which, offset=0, limit=asked.limit, total=counts[status])
-            if counts[status]
-            else BoardColumn(status=status, total=0, offset=0, cards=[])
-            for status in STATUSES
+            board.load_column(tx, name, which, offset=0, limit=asked.limit, total=total)
+            if total
+            else BoardColumn(status=name.status, total=0, offset=0, cards=[])
+            for name, total in counts.items()
+            if total or not name.is_unproven
         ]
         return BoardPage(columns=columns, total=sum(counts.values()))
 
@@ -103,8 +105,9 @@ async def read_column(project: PageProject, asked: ColumnQuery) -> BoardColumn:
 
     def look(tx: Reader) -> BoardColumn:
         which = _filter(asked)
-        total = board.count_columns(tx, which)[asked.status]
-        return board.load_column(tx, asked.status, which, offset=asked.offset, limit=asked.limit, total=total)
+        name = ColumnName(asked.status, asked.is_unproven)
+        total = board.count_columns(tx, which).get(name, 0)
+        return board.load_column(tx, name, which, offset=asked.offset, limit=asked.limit, total=total)
 
     return await project.read(look)
 
