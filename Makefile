@@ -110,8 +110,9 @@ bench: install  ## measure against peers and floors, a quarter of an hour, and w
 docs: install  ## write the reference pages again
 	@$(BIN)/python docs/generate.py
 
-picture: install  ## write what the demo shows again, as the picture of the README
+picture: install  ## write the pictures of README and docs again: what the demo shows, and the page
 	@$(BIN)/python tests/as_person.py $(BIN)/python demo/tour.py --svg docs/tour.svg
+	@$(BIN)/python tests/as_person.py $(BIN)/python tests/page/pictures.py docs
 
 snapshots: install  ## write what agents see of each recipe again, to be looked at with git diff
 	@BN_WRITE_SNAPSHOTS=1 $(BIN)/python -m pytest -q -n 0 tests/plan/test_session.py tests/plan/test_golden.py -k "Snapshots or as_it_was"
