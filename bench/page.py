@@ -84,7 +84,7 @@ def _budgets(rows: Sequence[Row]) -> str:
         "|---|---:|---|---|---|",
     ]
     for row in held:
-        measured = _ratio(row) or _value(row)
+        measured = _ratio(row) if row["budget"].endswith("×") else _value(row)
         verdict = "met" if row["met"] else "**missed**"
         name = f"{row['group']}: {row['name']}"
         lines.append(f"| {_cell(name)} | {measured} | {_cell(row.get('of', ''))} | {row['budget']} | {verdict} |")
