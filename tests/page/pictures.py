@@ -12,12 +12,15 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2] / 
 
 import tour  # noqa: E402 - from the folder of the demo
 
-from page.browsing import Page, Visit, expect, open_browser  # noqa: E402
+from page.browsing import DESKTOP, Page, Visit, expect, open_browser  # noqa: E402
 from web.served_gui import ServedGui  # noqa: E402
 
 RUN_SECONDS = 300
 NEEDS_PERSON = 1
 """The exit code of a run that waits for a person."""
+
+TALL = {"width": 1280, "height": 1200}
+"""For a view in which more is to be seen than on one screen."""
 
 SETTLE_MILLISECONDS = 1000
 """How long a view may still move after its title is there. Nothing is asserted of a picture."""
@@ -70,7 +73,9 @@ def take_pictures(visit: Visit, folder: Path) -> None:
     take(page, folder, "board")
     visit.show(page, "runs")
     page.locator("#content").get_by_role("link", name="spec").first.click()
+    page.set_viewport_size(TALL)
     take(page, folder, "run")
+    page.set_viewport_size(DESKTOP)
     visit.show(page, "review")
     page.locator("#content").get_by_role("link").first.click()
     take(page, folder, "review")

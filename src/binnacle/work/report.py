@@ -88,7 +88,7 @@ def words_of(report: Report) -> str:
     body = report.body
     match report.kind:
         case "done":
-            said = f"Done: {body['summary']}"
+            said = f"Done: {body['summary']}" if body["summary"] else "Done."
         case "partial":
             said = f"Partly done: {body['summary']}\n\nRemaining: {body['remaining']}"
         case "stuck":

@@ -322,7 +322,7 @@ def _add_tried(tx: Reader, made: OpenCause, task_id: str | None, review: Review 
             for one in tried[-MAX_TRIED:]
         ),
         attempts_total=len(tried),
-        last_words=words_of(report) if report else "",
+        last_words=words_of(report) if report and report.body.get("summary") != "" else "",
         checks=tuple(
             TriedCheck(
                 evidence=one.id,
