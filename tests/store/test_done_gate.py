@@ -243,6 +243,18 @@ def test_an_agent_takes_away_nothing_that_a_task_has_to_prove(gated):
     assert do(gated, tasks.update, task.id, {"checks": ()}).checks == ()
 
 
+def test_an_agent_words_criteria_before_its_work_begins_and_only_adds_some_afterwards(gated):
+    task = put(gated, acceptance_criteria=("totals are exact",))
+    do(gated, tasks.update, task.id, {"acceptance_criteria": ("totals are rounded", "it is fast")}, by=AGENT)
+    do(gated, task_moves.start, task.id, by=AGENT)
+    for criteria in (("totals are shown", "it is fast"), ("it is fast",), ()):
+        with pytest.raises(PersonNeeded, match="the criterion 'totals are rounded'"):
+            do(gated, tasks.update, task.id, {"acceptance_criteria": criteria}, by=AGENT)
+    more = ("it is fast", "totals are rounded [test: test_total]", "it is documented")
+    assert do(gated, tasks.update, task.id, {"acceptance_criteria": more}, by=AGENT).acceptance_criteria == more
+    assert do(gated, tasks.update, task.id, {"acceptance_criteria": ()}, force=True).acceptance_criteria == ()
+
+
 # What an agent can do to a store: every function that its tools and commands call.
 MOVES = st.one_of(
     st.tuples(st.just("status"), st.sampled_from(STATUSES), st.booleans()),

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from binnacle.errors import ConfigError, Hint, NextStep, PersonNeeded, Unproven
-from binnacle.store import evidence, reviews
+from binnacle.store import evidence, reviews, work_starts
 from binnacle.store.transaction import Reader, Writer
 from binnacle.work.acceptance import parse_criterion
 from binnacle.work.done_gate import (
@@ -113,7 +113,8 @@ def check_weaker(tx: Writer, task: Task, fields: Mapping[str, Any]) -> None:
     before = find_requirements(tx, task)
     if not before:
         return
-    after = find_requirements(tx, msgspec.structs.replace(task, **fields))
+    changed = msgspec.structs.replace(task, **fields)
+    after = find_requirements(tx, changed)
     lost = [name for name in _names_of_checks(before) if name not in _names_of_checks(after)]
     if is_weaker(after.review.require, before.review.require):
         lost.append(f"a review by {REVIEWER_WORDS[before.review.require]}")
@@ -121,9 +122,18 @@ def check_weaker(tx: Writer, task: Task, fields: Mapping[str, Any]) -> None:
         lost.append("a change")
     if task.kind == "bug" and fields.get("kind", "bug") != "bug" and before.checks:
         lost.append("a test that fails on the base")
+    if task.status not in ("draft", "pending") or work_starts.find(tx, task.id) is not None:
+        lost += _find_lost_criteria(task, changed)
     if lost:
         step = NextStep("change it", f"task update {task.id}", for_person=True)
         raise PersonNeeded(f"only a person may take away what {task.id} has to prove: {', '.join(lost)}", hint=step)
+
+
+def _find_lost_criteria(task: Task, changed: Task) -> list[str]:
+    """The criteria that would no longer be asked for in these words: reviewers must see what work was begun for."""
+    kept = {parse_criterion(text).text for text in changed.acceptance_criteria}
+    texts = (parse_criterion(text).text for text in task.acceptance_criteria)
+    return [f"the criterion {text[:80]!r}" for text in texts if text not in kept]
 
 
 def check_feature_stays(tx: Writer, feature: str, into: str) -> None:
