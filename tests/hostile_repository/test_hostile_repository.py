@@ -182,11 +182,13 @@ def test_no_page_does_what_the_repository_asks_for(bn, traps, way):
     told = []
     with ServedGui(here.repo, env=here.env) as served, served.acting() as person:
         for name, endpoint in load_all().items():
+            if name in DECISIONS:
+                continue
             asked = {field.encode_name: value_of(field.type) for field in fields_of(endpoint.asked) if field.required}
             address = f"/api/{served.project}/{name}"
             if endpoint.kind == "read":
                 answer = person.get(address, params=asked)
-            elif name not in DECISIONS:
+            else:
                 answer = person.post(address, json=asked)
             assert "E_INTERNAL" not in answer.text, (name, answer.text)
             told.append(answer.text)
