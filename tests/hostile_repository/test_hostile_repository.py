@@ -186,10 +186,8 @@ def test_no_page_does_what_the_repository_asks_for(bn, traps, way):
                 continue
             asked = {field.encode_name: value_of(field.type) for field in fields_of(endpoint.asked) if field.required}
             address = f"/api/{served.project}/{name}"
-            if endpoint.kind == "read":
-                answer = person.get(address, params=asked)
-            else:
-                answer = person.post(address, json=asked)
+            is_read = endpoint.kind == "read"
+            answer = person.get(address, params=asked) if is_read else person.post(address, json=asked)
             assert "E_INTERNAL" not in answer.text, (name, answer.text)
             told.append(answer.text)
         told += [person.get(f"/{path}").text for path in (".git/config", ".binnacle/config.toml", "assets/../spec.md")]
