@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import io
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -42,6 +43,12 @@ STEPS = [
 ]
 """What is said, and the command that shows it."""
 
+CALL = re.compile(r"((?:\x1b\[[\d;]*m)*(?:\d\d:\d\d:\d\d )?)((?:\x1b\[[\d;]*m)*· .*)")
+"""A line about a tool call: when it was made, if that is said, and the call."""
+
+MAX_PICTURE_LINES = 75
+"""Lines of one command in the picture."""
+
 AFTERWARDS = """\
 With an agent of yours, in a repository of yours:
 
@@ -62,14 +69,17 @@ def main() -> int:
     if not svg:
         return tour(lambda line: print(line, flush=True), coloured=sys.stdout.isatty())
     lines: list[str] = []
-    code = tour(lines.append, coloured=True)
+    code = tour(lines.append, coloured=True, limit=MAX_PICTURE_LINES)
     if not code:
         Path(svg).write_text(picture("\n".join(lines)), encoding="utf-8")
     return code
 
 
-def tour(show: Callable[[str], None], *, coloured: bool) -> int:
-    """Runs the steps in a temporary repository that is gone afterwards. 0, unless the run did not come to its end."""
+def tour(show: Callable[[str], None], *, coloured: bool, limit: int | None = None) -> int:
+    """Runs the steps in a temporary repository that is gone afterwards. 0, unless the run did not come to its end.
+
+    Of each command, `limit` lines are shown.
+    """
     bold, dim, plain = ("\x1b[1m", "\x1b[2m", "\x1b[0m") if coloured else ("", "", "")
     failed = 0
     with repository() as (repo, env):
@@ -80,44 +90,50 @@ def tour(show: Callable[[str], None], *, coloured: bool) -> int:
                 show(f"\n{dim}# {said}{plain}")
             show(f"{bold}$ {command}{plain}")
             words = shlex.split(command)
-            code = stream(words, repo, env | colour | (git if coloured else {}), show)
+            code = stream(words, repo, env | colour | (git if coloured else {}), show, limit)
             failed |= code if words[0] == "bn" else 0
     show(f"\n{AFTERWARDS}")
     return failed
 
 
-def stream(words: list[str], repo: str, env: dict[str, str], show: Callable[[str], None]) -> int:
-    """Runs a command and shows its lines as they come."""
+def stream(words: list[str], repo: str, env: dict[str, str], show: Callable[[str], None], limit: int | None) -> int:
+    """Runs a command and shows its lines as they come, up to `limit`."""
+    left_out = 0
     with subprocess.Popen(
         words, cwd=repo, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         assert process.stdout is not None
-        for line in folded(line.rstrip("\n") for line in process.stdout):
-            show(line)
+        for number, line in enumerate(folded(line.rstrip("\n") for line in process.stdout)):
+            if limit is None or number < limit:
+                show(line)
+            else:
+                left_out += 1
+    if left_out:
+        show(f"… {left_out} more lines")
     return process.returncode
 
 
 def folded(lines: Iterable[str]) -> Iterator[str]:
     """The lines with tool calls that follow each other on one, each named once."""
-    calls: list[str] = []
+    time, calls = "", list[str]()
     for line in lines:
-        if line.startswith("· "):
-            calls += [line] if line not in calls else []
+        if call := CALL.match(line):
+            time = time or call[1]
+            calls += [call[2]] if call[2] not in calls else []
             continue
-        if calls:
-            yield from packed(calls)
-            calls = []
+        yield from packed(calls, time)
+        time, calls = "", []
         yield line
-    yield from packed(calls)
+    yield from packed(calls, time)
 
 
-def packed(calls: list[str]) -> Iterator[str]:
+def packed(calls: list[str], time: str) -> Iterator[str]:
     line = ""
     for call in calls:
         if line and len(line) + len(call) > 110:
             yield line
             line = ""
-        line += f" {call}" if line else call
+        line += f" {call}" if line else f"{time}{call}"
     if line:
         yield line
 
